@@ -101,7 +101,7 @@ class UnsupportedSystemError(TailcutError, RuntimeError):
 
 
 class LiveError(TailcutError, RuntimeError):
-    """A run has no outcome, because its supervising processes were killed from outside."""
+    """A run could not be started, or has no outcome for a reason that is not its program."""
 
 
 class MissingExtraError(TailcutError, ImportError):

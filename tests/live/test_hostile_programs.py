@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +17,9 @@ import pytest
 from tailcut.errors import InputError
 from tailcut.live.instances import read_line
 from tailcut.live.stream import output_name
-from tests.cli.test_run import answers, tailcut
+from tests.cli.test_run import TAILCUT, answers, still_running, tailcut
 from tests.live import toy
+from tests.live.limits.conftest import MARK, alive, end_marked, gone, wait_for
 
 DEEP = "[" * 100_000
 PRINTS = {
@@ -193,3 +197,109 @@ def test_answers_to_a_device_that_is_full(tmp_path: Path) -> None:
     tailcut(tmp_path, *command)
     assert answers(tmp_path)["one"]["answer"] == "yes"
     assert len(toy.log(tmp_path)) == 2
+
+
+HOSTILE = """
+import os, signal, sys
+supervisor = os.getppid()
+server = int(open(f"/proc/{supervisor}/stat").read().split()[3])
+os.kill(server if sys.argv[1] == "server" else supervisor, getattr(signal, sys.argv[2]))
+while True:
+    pass
+"""
+
+
+@pytest.fixture
+def ended_after(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Mark all that is started from here on, and end what is left of it, even if it is frozen."""
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, mark)
+    yield mark
+    end_marked(mark)
+
+
+def hostile_portfolio(folder: Path, target: str, name: str, others: tuple[str, ...] = ()) -> None:
+    """Make a portfolio of kind solvers, and of `bad`, which sends a signal to what watches it."""
+    (folder / "hostile.py").write_text(HOSTILE)
+    portfolio = toy.write_portfolio(folder, others, features=False)
+    command = [sys.executable, "-I", "-S", "hostile.py", target, name, "{instance}"]
+    with portfolio.open("a") as file:
+        file.write(f"[solvers.bad]\ncommand = {command}\n")
+
+
+@pytest.mark.parametrize("target", ["supervisor", "server"])
+def test_a_solver_that_kills_its_supervisor_fails_and_is_set_aside_and_the_stream_goes_on(
+    tmp_path: Path, ended_after: str, target: str
+) -> None:
+    hostile_portfolio(tmp_path, target, "SIGKILL", ("a",))
+    toy.write_instances(tmp_path, {f"i{n:02}": "a 0.01 yes" for n in range(20)})
+    command = ["portfolio.toml", "instances", "--cutoff", "20", "--selector", "random"]
+    ended = tailcut(tmp_path, *command)
+    runs = [record["runs"][0] for record in answers(tmp_path).values()]
+    bad = [run for run in runs if run["solver"] == "bad"]
+    assert len(bad) == 5
+    assert {(run["ending"], run["answer"]) for run in bad} == {("crashed", None)}
+    assert all("was killed" in run["problem"] for run in bad)
+    assert "WARNING: bad is set aside: the process that watched it was stopped or killed on 5" in ended.stderr
+    assert [run["answer"] for run in runs if run["solver"] == "a"] == ["yes"] * 15
+    assert alive(ended_after) == []
+
+
+@pytest.mark.parametrize("target", ["supervisor", "server"])
+@pytest.mark.parametrize("way", ["run, terminated", "run, killed", "solve --stop"])
+def test_who_stops_tailcut_need_not_wait_for_a_solver_that_has_stopped_what_watches_it(
+    tmp_path: Path, ended_after: str, target: str, way: str
+) -> None:
+    hostile_portfolio(tmp_path, target, "SIGSTOP")
+    instances = toy.write_instances(tmp_path, {"one": ""})
+    state = ["--state", "s.db"]
+    if way == "solve --stop":
+        command = ["solve", "--portfolio", "portfolio.toml", *state, str(instances / "one.toy")]
+    else:
+        command = ["run", "portfolio.toml", "instances", *state, "--selector", "random"]
+    cutoff = "1" if way == "solve --stop" else "1000"  # it waits for calls in progress
+    with subprocess.Popen([*TAILCUT, *command, "--cutoff", cutoff], cwd=tmp_path) as process:
+        try:
+            wait_for(lambda: any(" hostile.py" in line for line in still_running(tmp_path)))
+            if way == "solve --stop":
+                stop = [*TAILCUT, "solve", *state, "--stop"]
+                assert subprocess.run(stop, cwd=tmp_path, timeout=60).returncode == 0
+            else:
+                process.send_signal(signal.SIGTERM if way == "run, terminated" else signal.SIGKILL)
+            assert process.wait(timeout=60) != 0
+        finally:
+            process.kill()
+    assert gone(ended_after)
+
+
+def groups_left() -> list[Path]:
+    """Return the control groups that were made by a process which is gone."""
+    made = Path("/sys/fs/cgroup").rglob("tailcut-*-*")
+    return [group for group in made if not Path("/proc", group.name.split("-")[1]).exists()]
+
+
+def test_tailcut_runs_inside_tailcut(tmp_path: Path, ended_after: str) -> None:
+    """A solver that runs `tailcut run` answers; if it does not end, all that it started ends with it."""
+    before = groups_left()
+    inner, outer = tmp_path / "inner", tmp_path / "outer"
+    for folder, solvers in ((inner, ("a",)), (outer, ())):
+        folder.mkdir()
+        toy.write_portfolio(folder, solvers, features=False)
+    run = [*TAILCUT, "run", "portfolio.toml", "FILE", "--cutoff", "100", "--selector", "random"]
+    script = shlex.join([*run, "--state", "s.db", "--answers", "a.jsonl"]).replace("FILE", "$0") + " >out.txt"
+    command = [
+        "sh",
+        "-c",
+        f"cd {inner}; {script} && grep -q yes a.jsonl && echo answer yes",
+        "{instance}",
+    ]
+    with (outer / "portfolio.toml").open("a") as file:
+        file.write(f"[solvers.nested]\ncommand = {json.dumps(command)}\n")
+    toy.write_instances(outer, {"easy": "a 0.05 yes", "hard": "a 1000 yes"})
+    tailcut(outer, "portfolio.toml", str(outer / "instances"), "--cutoff", "4", "--selector", "random")
+    found = {name: record["runs"][0] for name, record in answers(outer).items()}
+    assert found["easy"]["answer"] == "yes", str(found["easy"])
+    assert 0.05 <= found["easy"]["cpu"] < 4
+    assert (found["hard"]["answer"], found["hard"]["ending"]) == (None, "cpu limit")
+    assert alive(ended_after) == []
+    assert set(groups_left()) <= set(before), "a control group is left"

@@ -430,6 +430,8 @@ async def solver_result(
     }
     if refuted:
         note["refuted"] = True
+    if ended.tampered:
+        note["tampered"], problem = True, ended.detail
     if problem:
         note["problem"] = problem
     elif answer is None and ended.ending is Ending.FINISHED:

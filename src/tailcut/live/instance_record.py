@@ -48,6 +48,8 @@ class RunRecord(TypedDict):
     """Its loss, from 0 to 1, if solution quality counts."""
     refuted: NotRequired[bool]
     """Whether it gave an answer that the portfolio's `[verify]` program refuted."""
+    tampered: NotRequired[bool]
+    """Whether the processes that watched it were stopped or killed, as a rule by the solver."""
     said: NotRequired[str]
     """The end of its output, if that was not an answer."""
     began: NotRequired[float]

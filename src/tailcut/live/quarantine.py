@@ -30,7 +30,8 @@ from tailcut.live.portfolio import SECONDS_ON_TINY, Portfolio, Solver
 CAUGHT = 2
 """A solver caught on this many instances is put in quarantine."""
 FIRST_RUNS = 5
-"""A solver that never answered is put in quarantine after breaking down on this many instances."""
+"""A solver that never answered is put in quarantine after breaking down on this many instances; any solver,
+after it stopped or killed the process that watched it on as many."""
 _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|indeterminate", re.IGNORECASE)
 """What working solvers print when they cannot handle an instance."""
 
@@ -38,7 +39,8 @@ _GAVE_UP = re.compile(r"unknown|unsupported|not supported|time.?out|time limit|i
 class QuarantinedSolver(NamedTuple):
     solver: str
     reason: str
-    """`broken`: it crashed, or printed nothing that could be read, on every instance; else `caught`."""
+    """`broken`: it crashed or printed nothing readable on every instance, or stopped or killed the process
+    that watched it; else `caught`."""
     words: str
     signature: str
     """Its fingerprint: if this changes, the solver may have been fixed."""
@@ -117,6 +119,8 @@ class Quarantine:
         self._tried_tiny: set[str] = set()
         self._broken: dict[str, dict[str, RunRecord]] = {}
         """Solver -> instance -> a run that broke down there."""
+        self._tampered: dict[str, set[str]] = {}
+        """Solver -> instances on which it stopped or killed the process that watched it."""
         self._caught: dict[str, set[str]] = {}
         """Solver -> instances on which its answer was wrong."""
         self._suspects: set[str] = set()
@@ -133,6 +137,8 @@ class Quarantine:
         return solver in self._solvers
 
     def _count(self, instance: str, run: RunRecord) -> None:
+        if run.get("tampered"):
+            self._tampered.setdefault(run["solver"], set()).add(instance)
         if run["answer"] is not None:
             self._working.add(run["solver"])
         elif is_broken_run(run):
@@ -160,14 +166,18 @@ class Quarantine:
                 self._add(solver, "caught", f"{words} ({runs})")
 
     async def _find_broken(self, record: InstanceRecord, run: RunRecord, place: ProgramExecutor) -> None:
-        """Put a solver in quarantine if it never worked, not even on a tiny instance."""
+        """Put a solver in quarantine if it never worked, not even on a tiny instance, or often tampered."""
         solver = run["solver"]
         self._count(record.instance, run)
-        judged = self._working | self._tried_tiny | set(self._solvers)
-        broken = self._broken.get(solver, {})
-        if solver in judged or solver not in self._portfolio.solvers:
+        broken, tampered = self._broken.get(solver, {}), self._tampered.get(solver, set())
+        if solver in self or solver not in self._portfolio.solvers:
             return
-        if len(broken) < FIRST_RUNS or not is_broken_run(run):
+        if run.get("tampered") and len(tampered) >= FIRST_RUNS:
+            record.void.add(solver)
+            where = f"on {len(tampered)} instances, the last time on {record.instance}"
+            self._add(solver, "broken", f"the process that watched it was stopped or killed {where}")
+            return
+        if solver in self._working | self._tried_tiny or len(broken) < FIRST_RUNS or not is_broken_run(run):
             return
         self._tried_tiny.add(solver)  # before it is tried, because other runs may end in the meantime
         if await self._answers_tiny(self._portfolio.solvers[solver], place):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,9 +31,11 @@ def launcher(request: pytest.FixtureRequest) -> Iterator[Launcher]:
 
 
 @pytest.fixture
-def mark() -> str:
-    """Return a word that the environment of every process of the test's solvers holds."""
-    return uuid.uuid4().hex
+def mark() -> Iterator[str]:
+    """Return a word in the environment of the test's solvers; what still carries it in the end is ended."""
+    word = uuid.uuid4().hex
+    yield word
+    end_marked(word)
 
 
 @pytest.fixture
@@ -43,6 +47,25 @@ def solver(mark: str) -> Solver:
         return Command((sys.executable, "-S", str(HERE / "solvers.py"), *words), environment={MARK: mark})
 
     return make
+
+
+@pytest.fixture
+def marked(mark: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have the server and the supervisors carry the mark as well, for tests that freeze or kill them."""
+    monkeypatch.setenv(MARK, mark)
+    return mark
+
+
+def end_marked(mark: str) -> None:
+    """End every process that carries the mark, stopped ones too."""
+    for _ in range(100):
+        for process in (left := alive(mark)):
+            for number in (signal.SIGKILL, signal.SIGCONT):
+                with suppress(ProcessLookupError):
+                    os.kill(process, number)
+        if not left:
+            break
+        time.sleep(0.01)
 
 
 def busy(launcher: Launcher) -> set[int]:

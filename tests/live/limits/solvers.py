@@ -124,6 +124,21 @@ def allocate_twice(size: str) -> None:
     time.sleep(1000)
 
 
+def fill_memfd(size: str) -> None:
+    """Write `size` bytes into a file in memory without a name, and map none of it."""
+    fill(os.memfd_create("solver"), int(size))
+
+
+def fill_file(path: str, size: str) -> None:
+    fill(os.open(path, os.O_CREAT | os.O_RDWR), int(size))
+
+
+def fill(file: int, size: int) -> None:
+    for _ in range(size >> 20):
+        os.write(file, b"x" * 2**20)
+    time.sleep(1000)
+
+
 def share(size: str, seconds: str) -> None:
     """Hold `size` bytes that three children share for a while."""
     held = b"x" * int(size)
@@ -163,6 +178,31 @@ def die(name: str) -> None:
 
 def leave(code: str) -> None:
     os._exit(int(code))
+
+
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def signal_watchers(*names: str) -> None:
+    """Send a signal to the supervisor, or from the word `server` on to the server; `again`: without end."""
+    target = os.getppid()
+    for name in names:
+        if name == "server":
+            target = parent_of(os.getppid())
+        elif name in signal.Signals.__members__:
+            os.kill(target, signal.Signals[name])
+    while True:
+        if "again" in names:
+            os.kill(target, signal.SIGSTOP)
+
+
+def freeze(group: str, which: str) -> None:
+    """Put itself, or its supervisor, into a control group, freeze that, and spin."""
+    process = os.getpid() if which == "itself" else os.getppid()
+    (Path(group) / "cgroup.procs").write_text(str(process))
+    (Path(group) / "cgroup.freeze").write_text("1")
+    spin()
 
 
 def descriptors() -> None:

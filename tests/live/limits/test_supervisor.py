@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -187,3 +190,33 @@ def test_eight_at_once_each_on_its_own(launcher: Launcher, solver: Solver, mark:
     sleeper.cancel()
     assert sleeper.wait() is not None
     assert gone(mark)
+
+
+@pytest.fixture
+def in_memory() -> Iterator[Path]:
+    """A file in /dev/shm that is not there yet; removed afterwards."""
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("needs a /dev/shm that may be written to")
+    file = Path("/dev/shm", f"tailcut-test-{uuid.uuid4().hex}")
+    yield file
+    file.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["memfd", "/dev/shm"])
+def test_files_in_memory_count_though_they_are_not_mapped(
+    launcher: Launcher, solver: Solver, mark: str, in_memory: Path, named: bool
+) -> None:
+    size = 200 * 2**20
+    command = solver("fill_file", in_memory, size) if named else solver("fill_memfd", size)
+    ended = finish(launcher, command, ResourceLimits(memory=100 * 2**20, wall=10))
+    assert ended.ending is Ending.MEMORY_LIMIT
+    assert ended.peak_memory > 100 * 2**20
+    assert alive(mark) == []
+
+
+def test_files_in_memory_that_were_there_before_do_not_count(
+    launcher: Launcher, solver: Solver, in_memory: Path
+) -> None:
+    in_memory.write_bytes(b"x" * 2**27)
+    ended = finish(launcher, solver("fill_file", in_memory, 0), ResourceLimits(memory=2**26, wall=1))
+    assert ended.ending is Ending.WALL_LIMIT

@@ -34,8 +34,8 @@ def test_a_process_that_is_gone_has_nothing() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     assert tree.children(process.pid) == []
-    assert tree.memory_held([process.pid]) == (0, 0)
-    assert tree.memory_share([process.pid]) == 0
+    assert tree.memory_held([process.pid]) == (0, 0, 0)
+    assert tree.memory_share([process.pid]).now == 0
     with pytest.raises(OSError):  # noqa: PT011 - which one depends on the kernel
         tree.cpu_clock(process.pid)
     tree.kill(process.pid)
@@ -45,7 +45,7 @@ def test_shared_memory(family: int) -> None:
     processes = [family, *tree.below(family)]
     assert len(processes) == 4
     assert tree.memory_held(processes).now >= 4 * 40 * 2**20
-    assert 40 * 2**20 <= tree.memory_share(processes) <= 80 * 2**20
+    assert 40 * 2**20 <= tree.memory_share(processes).now <= 80 * 2**20
 
 
 def test_the_cpu_clock_of_another_process() -> None:

@@ -6,7 +6,7 @@
 supervisor for each run. The `supervisor` forks the solver (`solver_process`), watches
 it through a control group (`cgroups`) or the process tree (`tree`), keeps its output, ends whatever
 is left of it and reports once. If any process of the chain dies, its neighbours end the
-solvers. What Tailcut's process needs can be imported on every system, the rest on Linux only.
+solvers; if a solver stops one, the `watchdog` in Tailcut's process resumes it. What Tailcut's process needs can be imported on every system, the rest on Linux only.
 """
 
 from importlib import import_module

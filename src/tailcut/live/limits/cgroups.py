@@ -70,10 +70,9 @@ class Group:
         return None
 
     def remove(self) -> None:
-        """Remove the group, which must be empty."""
+        """Remove the group, which must be empty, with those that a solver made in it (as Tailcut would)."""
         os.close(self._cpu_stat)
-        with suppress(OSError):
-            self.folder.rmdir()
+        _remove(self.folder)
 
 
 def end_group(folder: Path) -> None:
@@ -86,13 +85,17 @@ def end_group(folder: Path) -> None:
                 kill(int(process))
 
 
+def _remove(folder: Path) -> None:
+    for inner, _, _ in os.walk(folder, topdown=False):
+        with suppress(OSError):
+            Path(inner).rmdir()
+
+
 def remove_all(base: Path) -> None:
     """End all processes in the groups below `base` and remove the groups."""
     for _ in range(100):
         end_group(base)
-        for folder in [*base.glob("*/"), base]:
-            with suppress(OSError):
-                folder.rmdir()
+        _remove(base)
         if not base.exists():
             break
         time.sleep(0.01)  # processes take a moment to die

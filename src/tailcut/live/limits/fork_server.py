@@ -29,7 +29,9 @@ _GRACE = 15.0
 
 def main(control: int) -> None:
     """Serve the process at the other end of the socket `control` until it closes it or ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tree.resume_when_parent_ends()
+    for number in solver_process.IGNORED:
+        signal.signal(number, signal.SIG_IGN)  # it ends with Tailcut's process, which decides
     # It may be inherited as ignored, and then waiting would not work.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.set_inheritable(control, False)
@@ -142,6 +144,9 @@ class ForkServer:
             serving = self._lifeline not in ready and (self._front.fileno() not in ready or self._accept())
         self._poll.unregister(self._front.fileno())
         self._poll.unregister(self._lifeline)
+        for supervised in self._runs.values():
+            with suppress(ProcessLookupError):
+                os.kill(supervised.supervisor, signal.SIGCONT)  # its solver may have stopped it
         until = time.monotonic() + _GRACE
         while self._runs and (left := until - time.monotonic()) > 0:
             for pidfd, _ in self._poll.poll(left * 1000):
@@ -182,6 +187,7 @@ class ForkServer:
         code = 1
         try:
             tree.adopt_orphans()
+            tree.resume_when_parent_ends()
             tree.set_name("tailcut-run")
             self._front.close()
             for pidfd, other in self._runs.items():
@@ -191,6 +197,8 @@ class ForkServer:
             if os.getppid() == server:
                 group = None if self._base is None else self._base / name
                 Supervisor(run, group, lifelines=lifelines, leave_open=self._preloaded).keep()
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(lifelines[1], signal.SIGCONT)  # its solver may have stopped it
             code = 0
         except (EOFError, BrokenPipeError):
             code = 0  # the front ended before it had sent the request
@@ -208,7 +216,11 @@ class ForkServer:
         _, status = os.waitpid(ended.supervisor, 0)
         if status != 0:
             self._end_strays(None if self._base is None else self._base / ended.name)
-        ended.run.close()
+        with ended.run, suppress(OSError):
+            if os.WIFEXITED(status) and status != 0:  # a mistake or lack of something here, not the solver's
+                wire.send(
+                    ended.run, {"error": "the process that watched the run failed; standard error says how"}
+                )
 
     def _end_strays(self, group: Path | None) -> None:
         """End all processes below this one that have no supervisor."""

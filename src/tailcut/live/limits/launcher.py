@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ _ENOUGH = 15.0
 """Seconds after which a server that does not end is killed."""
 _LONGEST_POLL = 2**31 - 1
 """Milliseconds, 24 days."""
+_STOPPED = "the process that watched it was stopped, and it was ended"
+_KILLED = "the process that watched it, or the server behind it, was killed, and it was ended"
 
 log = logging.getLogger("tailcut.live")
 
@@ -62,6 +66,8 @@ class Launcher:
         """The one for all programs is that of the module ""; if modules clash, each of them has its own."""
         self._runs: set[RunningProgram] = set()
         self._closed = False
+        self._watched = False
+        """Whether the watchdog's thread runs."""
 
     def start(
         self,
@@ -78,19 +84,23 @@ class Launcher:
             raise InputError(f"keep_output must be a number of bytes >= 0, got {keep_output!r}")
         request = _request(program, limits, keep_output)
         near, far = socket.socketpair()
+        run = RunningProgram(near, self._forget, limits, os.fstat(far.fileno()).st_ino)
         with far:
             try:
                 self._hand_over(far, program)
                 far.close()
+                with self._lock:
+                    self._runs.add(run)
+                    if not self._watched:
+                        self._watched = True
+                        threading.Thread(target=self._watch, name="tailcut-watchdog", daemon=True).start()
                 wire.send(near, request)
             except BrokenPipeError:
-                pass  # the server has just been killed; `wait` will say so
+                run.unread = True  # the server has just been killed; `wait` will say so
             except BaseException:
+                self._forget(run)
                 near.close()
                 raise
-        run = RunningProgram(near, self._forget)
-        with self._lock:
-            self._runs.add(run)
         return run
 
     @property
@@ -150,13 +160,42 @@ class Launcher:
         with self._lock:
             self._runs.discard(run)
 
+    def _watch(self) -> None:
+        """Be the watchdog's thread, as long as there are runs."""
+        from tailcut.live.limits import watchdog  # cannot be imported on other systems
+
+        dog = watchdog.Watchdog()
+        while True:
+            time.sleep(watchdog.TICK)
+            with self._lock:
+                runs = list(self._runs)
+                self._watched = bool(runs)
+                servers = [one.process.pid for one in self._servers.values() if one.process.poll() is None]
+            if not runs:
+                return
+            dog.look(servers, runs)
+
 
 class RunningProgram:
     """A run that was started; any thread may wait for it or cancel it."""
 
-    def __init__(self, supervisor: socket.socket, on_end: Callable[[RunningProgram], None]) -> None:
+    def __init__(
+        self,
+        supervisor: socket.socket,
+        on_end: Callable[[RunningProgram], None],
+        limits: ResourceLimits,
+        inode: int,
+    ) -> None:
         self._supervisor = supervisor
         self._on_end = on_end
+        self._limits = limits
+        self._since = time.monotonic()
+        self.unread = False
+        """Whether the request was not read to its end: nothing was started."""
+        # For the watchdog, see `WatchedRun`.
+        self.inode = inode
+        self.left = math.inf if limits.wall is None else 2 * limits.wall + _ENOUGH
+        self.cancelled = self.tampered = False
         self._reading = threading.Lock()
         self._closing = threading.Lock()
         self._ended: Ended | LiveError | None = None
@@ -170,6 +209,7 @@ class RunningProgram:
 
     def cancel(self) -> None:
         """End the run, if it has not ended yet; `wait` returns its outcome."""
+        self.cancelled = True
         with self._closing:
             if self._supervisor.fileno() >= 0:
                 with suppress(OSError):  # the supervisor is gone; `wait` will say so
@@ -178,7 +218,7 @@ class RunningProgram:
     def wait(self, timeout: float | None = None) -> Ended | None:
         """Return how the run ended; None if it has not after `timeout` seconds.
 
-        Raises LiveError if there is no outcome, because a supervising process was killed.
+        Raises LiveError if it could not be started.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         if not self._reading.acquire(timeout=-1 if timeout is None else max(timeout, 0)):
@@ -206,18 +246,44 @@ class RunningProgram:
         left = None if deadline is None else max(deadline - time.monotonic(), 0) * 1000
         return bool(poll.poll(None if left is None else min(left, _LONGEST_POLL)))
 
+    def give_up(self) -> None:
+        """Have `wait` return what is known: nobody will report the outcome."""
+        with self._closing, suppress(OSError):
+            self._supervisor.shutdown(socket.SHUT_RDWR)
+
     def _receive(self) -> Ended | LiveError:
         try:
             report, output, errors = wire.receive(self._supervisor)
-        except EOFError:
-            return LiveError(
-                "the run has no outcome: the process that watched it, or the server behind it, was killed; "
-                "its processes have been ended"
-            )
+        except EOFError as error:
+            unread = self.unread or isinstance(error.__cause__, ConnectionResetError)
+            if unread and not self.cancelled:
+                return LiveError("the run was not started: the server was killed, or has too many files open")
+            return self._unreported()
         if "error" in report:
             return LiveError(report["error"])
         report["ending"] = Ending(report["ending"])
-        return Ended(**report, output=output, errors=errors)
+        ended = Ended(**report, output=output, errors=errors)
+        if self.tampered and ended.ending is Ending.CRASHED:
+            return replace(ended, detail=_STOPPED, tampered=True)
+        return ended
+
+    def _unreported(self) -> Ended:
+        """Return the outcome of a run whose supervisor was killed: what it used is not known."""
+        wall = time.monotonic() - self._since
+        return Ended(
+            ending=Ending.CANCELLED if self.cancelled else Ending.CRASHED,
+            exit_code=None,
+            signal=signal.SIGKILL,
+            cpu=min(wall, self._limits.cpu or math.inf),
+            wall=wall,
+            waited=0.0,
+            peak_memory=0,
+            output=b"",
+            output_truncated=False,
+            errors=b"",
+            detail=_KILLED,
+            tampered=not self.cancelled,
+        )
 
 
 class _PreloadClashError(LiveError):
@@ -268,6 +334,8 @@ class _ServerProcess:
     def end(self) -> None:
         """Close the socket, which ends the server, and wait for it; clean up if it was killed."""
         self.control.close()
+        with suppress(AttributeError):  # SIGCONT, on other systems
+            self.process.send_signal(signal.SIGCONT)  # a solver may have stopped it
         try:
             self.process.wait(_ENOUGH)
         except subprocess.TimeoutExpired:

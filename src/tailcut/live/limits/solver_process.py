@@ -19,6 +19,9 @@ from typing import Any, NoReturn
 from tailcut.live.limits.cgroups import Group
 from tailcut.live.limits.tree import die_with_parent, flush_c_output, open_descriptors, set_name
 
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that the server and the supervisors ignore, but solvers do not."""
+
 EntryPoint = Callable[[list[str]], int | None]
 
 
@@ -118,7 +121,7 @@ def _settle(folder: str, streams: tuple[int, int]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, descriptor in enumerate((nothing, *streams)):
         os.dup2(descriptor, number)
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in (*IGNORED, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     with suppress(OSError):
         score = os.open("/proc/self/oom_score_adj", os.O_WRONLY)

@@ -86,6 +86,8 @@ class Watch:
     ) -> None:
         self._limits, self._group, self._start_up = limits, group, start_up
         self._clock = tree.TreeClock()
+        self._there_before = {str(file) for file in Path("/dev/shm").glob("**/*")}
+        """Files in memory that are not the run's, though it may open them."""
         self.peak = 0
         self.waited = 0.0
         """Seconds that the run's processes were ready and had no processor, as far as was looked up."""
@@ -148,10 +150,12 @@ class Watch:
         if self._enforced and self._all_in_group(processes):  # then the kernel enforces the limit
             self._memory_due = now + _MEMORY_LONGEST
             return False
-        held = tree.memory_held(processes)
-        used, limit = held.now, self._limits.memory
+        held, limit = tree.memory_held(processes), self._limits.memory
+        files = tree.files_in_memory(processes, but=self._there_before)
+        used = held.now + max(files - held.shared, 0)  # what they have mapped of them is counted already
         if len(processes) > 1 and (limit is None or used > limit):
-            used = tree.memory_share(processes)  # pages they share were counted once for each
+            share = tree.memory_share(processes)  # pages they share were counted once for each
+            used = share.now + max(files - share.shared, 0)
         self.peak = max(self.peak, held.peak, used)
         cost = time.monotonic() - now
         if limit is None:

@@ -25,8 +25,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 _CPUCLOCK_SCHED = 2
 _TICKS = os.sysconf("SC_CLK_TCK")
 _HAS_CHILDREN_FILES = Path(f"/proc/self/task/{os.getpid()}/children").exists()  # CONFIG_PROC_CHILDREN
-_HELD = re.compile(rb"^(VmHWM|VmRSS|VmSwap):\s+(\d+) kB", re.MULTILINE)
-_SHARE = re.compile(rb"^(?:Pss|SwapPss):\s+(\d+) kB", re.MULTILINE)
+_HELD = re.compile(rb"^(VmHWM|VmRSS|VmSwap|RssShmem):\s+(\d+) kB", re.MULTILINE)
+_SHARE = re.compile(rb"^(Pss|SwapPss|Pss_Shmem):\s+(\d+) kB", re.MULTILINE)
+_SHARED_MEMORY = ("/memfd:", "/dev/shm/")
 _PATIENCE = 10.0
 """Seconds after which processes that do not die are given up: another user's, or stuck in the kernel."""
 
@@ -43,6 +44,11 @@ def die_with_parent(parent: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def resume_when_parent_ends() -> None:
+    """Have this process resumed, if it is stopped, when its parent ends (or the thread that started it)."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 def set_name(name: str) -> None:
@@ -122,6 +128,14 @@ def is_alive(process: int) -> bool:
         return False
 
 
+def is_stopped(process: int) -> bool:
+    """Return whether a process was stopped by a signal or by a tracer."""
+    try:
+        return _stat(process)[0] in (b"T", b"t")
+    except OSError:
+        return False
+
+
 def cpu_clock(process: int) -> float:
     """Return the CPU seconds of all threads of a process, running and ended, to the nanosecond.
 
@@ -187,6 +201,8 @@ class Held(NamedTuple):
     """In memory or swapped out, summed; what two processes share is counted twice."""
     peak: int
     """The most that any single one of them ever held in memory."""
+    shared: int
+    """Of `now`, what belongs to mapped files in memory."""
 
 
 def memory_held(processes: Iterable[int]) -> Held:
@@ -196,31 +212,52 @@ def memory_held(processes: Iterable[int]) -> Held:
     >>> 0 < memory_held([os.getpid()]).now <= memory_held([os.getpid(), os.getpid()]).now
     True
     """
-    now = peak = 0
+    now = peak = shared = 0
     for process in processes:
         with suppress(OSError):
             amounts = {name: int(amount) for name, amount in _HELD.findall(_read(f"{process}/status"))}
             now += amounts.get(b"VmRSS", 0) + amounts.get(b"VmSwap", 0)
             peak = max(peak, amounts.get(b"VmHWM", 0))
-    return Held(now * 1024, peak * 1024)
+            shared += amounts.get(b"RssShmem", 0)
+    return Held(now * 1024, peak * 1024, shared * 1024)
 
 
-def memory_share(processes: Iterable[int]) -> int:
+def memory_share(processes: Iterable[int]) -> Held:
     """Return the bytes the processes hold, a page that n processes share counted as 1/n; this is slow.
 
     Where the system does not say (a program that runs as another user), shared pages count in full.
 
     >>> import os
-    >>> 0 < memory_share([os.getpid()])
+    >>> 0 < memory_share([os.getpid()]).now
     True
     """
-    total = 0
+    now = shared = 0
     for process in processes:
-        amounts: list[bytes] = []
+        amounts: dict[bytes, int] = {}
         with suppress(OSError):
-            amounts = _SHARE.findall(_read(f"{process}/smaps_rollup"))
-        total += sum(map(int, amounts)) * 1024 if amounts else memory_held([process]).now
-    return total
+            found = _SHARE.findall(_read(f"{process}/smaps_rollup"))
+            amounts = {name: int(amount) * 1024 for name, amount in found}
+        held = None if amounts else memory_held([process])
+        shared += amounts.pop(b"Pss_Shmem", 0) if held is None else held.shared
+        now += sum(amounts.values()) if held is None else held.now
+    return Held(now, 0, shared)
+
+
+def files_in_memory(processes: Iterable[int], *, but: Collection[str] = ()) -> int:
+    """Return the bytes of the memfds and files in /dev/shm that processes hold open, mapped or not.
+
+    Files named in `but` are left out. What no process holds open is not found.
+    """
+    sizes = {}
+    for process in processes:
+        with suppress(OSError):  # ended, or another user's
+            for name in os.listdir(f"/proc/{process}/fd"):  # noqa: PTH208 - pathlib is slow
+                link = f"/proc/{process}/fd/{name}"
+                with suppress(OSError):
+                    if (path := os.readlink(link)).startswith(_SHARED_MEMORY) and path not in but:  # noqa: PTH115
+                        status = os.stat(link)  # noqa: PTH116
+                        sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(sizes.values())
 
 
 def kill(process: int) -> None:
@@ -229,9 +266,9 @@ def kill(process: int) -> None:
         os.kill(process, signal.SIGKILL)
 
 
-def kill_below() -> None:
-    """Send SIGKILL to every process that is below this one now."""
-    for process in below(os.getpid()):
+def kill_below(parent: int | None = None) -> None:
+    """Send SIGKILL to every process that is below `parent`, as a rule this one, now."""
+    for process in below(os.getpid() if parent is None else parent):
         kill(process)
 
 

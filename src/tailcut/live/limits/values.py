@@ -151,3 +151,6 @@ class Ended:
     """The end of its standard error."""
     detail: str
     """How it ended: 'no such program: foo'; empty if it finished."""
+    tampered: bool = False
+    """Whether the processes that watched it were stopped or killed, as a rule by the program itself. If they
+    were killed, `cpu` is the time that passed, at most the limit, and the output is lost."""

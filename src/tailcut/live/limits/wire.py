@@ -25,6 +25,8 @@ def send(to: socket.socket, message: dict[str, Any], first: bytes = b"", second:
 def receive(source: socket.socket) -> tuple[dict[str, Any], bytes, bytes]:
     """Wait for one message; EOFError if the other side ends before it is complete.
 
+    The error's cause is ConnectionResetError if the other side has not read all that was sent to it.
+
     >>> near, far = socket.socketpair()
     >>> send(near, {"ending": "finished"}, b"s SATISFIABLE")
     >>> receive(far)
@@ -48,8 +50,8 @@ def _exactly(source: socket.socket, length: int) -> bytes:
     while view:
         try:
             got = source.recv_into(view)
-        except ConnectionResetError:
-            got = 0
+        except ConnectionResetError as error:
+            raise EOFError from error
         if got == 0:
             raise EOFError
         view = view[got:]

@@ -1,0 +1,111 @@
+"""The watchdog: what a thread of Tailcut's process does about a solver that stops the processes watching it.
+
+A solver runs as the same user as its supervisor and the server, so it may stop them with SIGSTOP, trace them,
+or as root freeze them. `Watchdog` resumes them. If a supervisor is stopped again and again, or its run is far
+beyond its limit of wall time, the run is ended from here. A paused *solver* is none of its business.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Protocol
+
+from tailcut.live.limits import tree
+
+TICK = 0.2
+"""Seconds between two looks."""
+PATIENCE = 15.0
+"""Seconds that a supervisor has to end a run, from its cancellation or twice its limit of wall time on."""
+_STRIKES = 3
+"""Looks in a row that find a supervisor stopped, until its run is ended."""
+_GAP = 1.0
+"""After so many seconds without a look this process was stopped itself, as by a batch system: no strike."""
+
+
+class WatchedRun(Protocol):
+    """What the watchdog sees of a run."""
+
+    inode: int
+    """That of the supervisor's end of the run's socket, by which its supervisor is found."""
+    left: float
+    """Seconds until the run is ended from here."""
+    cancelled: bool
+    tampered: bool
+    """Whether it was ended from here."""
+
+    def give_up(self) -> None:
+        """Have those who wait for the run wait no longer."""
+
+
+class Watchdog:
+    """Looks at the servers, their supervisors and the runs, each time `look` is called."""
+
+    def __init__(self) -> None:
+        self._before = time.monotonic()
+        self._strikes: dict[int, int] = {}
+
+    def look(self, servers: Collection[int], runs: Collection[WatchedRun]) -> None:
+        """Resume what is stopped, and end runs whose supervisors cannot be kept working."""
+        now = time.monotonic()
+        passed, self._before = now - self._before, now
+        strikes = {}
+        for server in filter(tree.is_stopped, servers):
+            _send(server, signal.SIGCONT)
+        for supervisor in filter(tree.is_stopped, _supervisors(servers)):
+            strikes[supervisor] = self._strikes.get(supervisor, 0) + (passed < _GAP)
+            if strikes[supervisor] >= _STRIKES:
+                _end_below(supervisor, runs)
+            _send(supervisor, signal.SIGCONT)
+        self._strikes = strikes
+        for run in runs:
+            run.left = min(run.left - min(passed, _GAP), PATIENCE if run.cancelled else run.left)
+            if run.left <= 0:
+                _end_overdue(run, servers)
+
+
+def _supervisors(servers: Collection[int]) -> list[int]:
+    return [child for server in servers for child in tree.children(server)]
+
+
+def _holds(process: int, inode: int) -> bool:
+    """Return whether a process holds an end of a socket."""
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{process}/fd"):  # noqa: PTH208
+            with suppress(OSError):
+                if os.readlink(f"/proc/{process}/fd/{name}") == f"socket:[{inode}]":  # noqa: PTH115
+                    return True
+    return False
+
+
+def _end_below(supervisor: int, runs: Collection[WatchedRun]) -> None:
+    """End all processes of a stopped supervisor's run; resumed, it reports what they used."""
+    for run in runs:
+        run.tampered |= _holds(supervisor, run.inode)
+    until = time.monotonic() + PATIENCE
+    while any(map(tree.is_alive, tree.below(supervisor))) and time.monotonic() < until:
+        tree.kill_below(supervisor)
+        time.sleep(0.005)
+
+
+def _end_overdue(run: WatchedRun, servers: Collection[int]) -> None:
+    """End a run that its supervisor should have ended; if nobody reports that either, with the server."""
+    own = [process for process in _supervisors(servers) if _holds(process, run.inode)]
+    if own and not run.tampered:
+        for supervisor in own:
+            _end_below(supervisor, [run])
+            tree.kill(supervisor)  # the server sees that, and ends what is left
+        run.left = PATIENCE
+        return
+    for server in [server for server in servers if _holds(server, run.inode)] or servers:
+        tree.kill(server)
+    run.tampered = True
+    run.give_up()
+
+
+def _send(process: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(process, number)
