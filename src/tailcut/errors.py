@@ -32,6 +32,10 @@ class ConflictingOutcomeError(TailcutError, ValueError):
     """A second, different outcome for a decision that was already observed."""
 
 
+class RepeatedKeyError(TailcutError, ValueError):
+    """A key that was already used, for another request."""
+
+
 class OutOfTurnError(InputError):
     """`proceed` was called before the last outcome was known, or twice on the same decision."""
 

@@ -22,6 +22,7 @@ from tailcut.errors import (
     JournalError,
     NotExplainedError,
     OutOfTurnError,
+    RepeatedKeyError,
     TailcutError,
     UnknownDecisionError,
 )
@@ -52,7 +53,7 @@ _NOT_SHOWN = ("body", "query", "path", "vector", "named")
 """Parts of a field's location that only Pydantic knows."""
 _STATUS: dict[int, tuple[type[TailcutError], ...]] = {
     404: (NoProjectError, UnknownDecisionError),
-    409: (ConflictingOutcomeError, OutOfTurnError, NotExplainedError, LimitError),
+    409: (ConflictingOutcomeError, RepeatedKeyError, OutOfTurnError, NotExplainedError, LimitError),
     503: (BusyError, SetAsideError, JournalError),
 }
 

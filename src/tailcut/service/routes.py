@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from starlette.types import Receive, Scope, Send
 from tailcut.catalogue import find_all
 from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal import Journal, Project
+from tailcut.journal.project import KeyedDecision
 from tailcut.journal.replay import make
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.service import request_bodies as bodies
@@ -223,9 +225,11 @@ def select_batch(project: Project, body: bodies.SelectBatchBody) -> dict[str, An
 
     There is a decision for each request, or what was wrong with it; one does not hinder the others.
     """
-    keys = [request.key for request in body.requests if request.key is not None]
-    before, answers = project.decided_before(keys), []
+    keys = Counter(request.key for request in body.requests if request.key is not None)
+    before, answers = project.decided_before(list(keys)), []
     for request in body.requests:
+        if request.key is not None and keys[request.key] > 1:  # this batch may have used it
+            before |= project.decided_before([request.key])
         decision, error = _attempt(partial(_decide, project, request, before))
         answers.append({"decision": decision, "error": error})
     return {"answers": answers}
@@ -280,15 +284,13 @@ async def fit(project: Name, body: bodies.FitBody, shared: Shared) -> Response:
     return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
-def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, Decision]) -> dict[str, Any]:
+def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, KeyedDecision]) -> dict[str, Any]:
     """Return the decision for a request: a new one, or the one already made for its key."""
+    asked = request.request()
     if request.key in before:
-        return response_of(before[request.key], repeated=True)
+        return response_of(before[request.key].repeated(asked), repeated=True)
     check_room(kept, request.features)
-    decision = kept.decide(request.request(), key=request.key)
-    if request.key is not None:
-        before[request.key] = decision  # the same batch may repeat a key
-    return response_of(decision, repeated=False)
+    return response_of(kept.decide(asked, key=request.key), repeated=False)
 
 
 def _attempt(step: Callable[[], T]) -> tuple[T | None, dict[str, Any] | None]:
