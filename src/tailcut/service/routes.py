@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sized
@@ -183,9 +184,25 @@ def _parsed(content: bytearray, kind: bytes) -> Any:
     if len(content) > limits.PARTS and any(content.count(sign) > limits.PARTS for sign in (b":", b"[", b"{")):
         raise HTTPException(413, f"the body has too many parts: at most {limits.PARTS} fields or lists")
     try:
-        return from_json(content, allow_inf_nan=True)  # so that the field at fault can be named
+        parsed = from_json(content, allow_inf_nan=True)  # so that the field at fault can be named
+        if content.count(b":") != _members(parsed):  # colons in texts, or a field that is given twice
+            json.loads(content, object_pairs_hook=_checked, parse_int=str, parse_float=str)
     except ValueError as error:
         raise _invalid("body", f"this is not JSON: {error}") from None
+    return parsed
+
+
+def _members(value: Any) -> int:
+    """Return how many fields an object has, with those of objects in it and in its lists."""
+    if isinstance(value, dict):
+        return len(value) + sum(_members(one) for one in value.values() if isinstance(one, dict | list))
+    return sum(_members(one) for one in value if type(one) is dict) if isinstance(value, list) else 0
+
+
+def _checked(members: list[tuple[str, Any]]) -> None:
+    names = Counter(name for name, _ in members)
+    if len(names) < len(members):
+        raise _invalid("body", f"{names.most_common(1)[0][0][:50]!r} is given twice")
 
 
 def _invalid(place: str, message: str) -> RequestValidationError:
