@@ -51,10 +51,12 @@ class StateFileError(TailcutError, ValueError):
 class JournalError(TailcutError, OSError):
     """A journal cannot be opened, read or written."""
 
-    def __init__(self, message: str, *, full: bool = False) -> None:
+    def __init__(self, message: str, *, full: bool = False, uncertain: bool = False) -> None:
         super().__init__(message)
         self.full = full
         """Whether the disk was full."""
+        self.uncertain = uncertain
+        """Whether the last steps may have been written all the same."""
 
 
 class ServiceError(TailcutError, OSError):

@@ -179,7 +179,8 @@ class Journal:
         """Write everything that is appended in this block as one transaction, durable when it ends.
 
         If it cannot be written, nothing is, and `JournalError` is raised at the end of the block at the
-        latest. A nested block is part of the outer one.
+        latest. If that error is `uncertain`, the last operation failed and everything may have been written:
+        the journal has what is true. A nested block is part of the outer one.
         """
         if self._undo is not None:
             yield
@@ -188,10 +189,10 @@ class Journal:
         try:
             yield
             self._check_written()
-            with translated_errors(self.path):
-                if self._db.in_transaction:  # not if nothing was written
-                    self._db.execute("COMMIT")
-            self.check_in_place()
+            if self._db.in_transaction:
+                self._commit()
+            else:  # nothing was written
+                self.check_in_place()
         except BaseException:
             self._roll_back()
             for undo in self._undo:
@@ -202,6 +203,18 @@ class Journal:
             self._undo, self._failure = None, None
         while self._afterwards:
             self._afterwards.pop()()
+
+    def _commit(self) -> None:
+        """Make a transaction durable; if its sync fails, a crash may still bring it back."""
+        try:
+            with translated_errors(self.path):
+                self._db.execute("COMMIT")
+            self.check_in_place()
+        except JournalError as error:
+            if error.full:
+                raise
+            words = f"{error}; it is unknown whether the step was written: repeat it with the same key"
+            raise JournalError(words, uncertain=True) from error
 
     def if_lost(self, undo: Callable[[], None]) -> None:
         if self._undo is not None and undo not in self._undo:

@@ -122,13 +122,24 @@ class JournalWriter:
         """The last event of each project on disk; any thread may read it."""
         self._failed = -math.inf
         """When a group could not be written, if none could since."""
-        for name in self.journal.projects():
+        self._uncertain = False
+        """Whether a transaction may or may not have been written: then the file says which projects exist."""
+        self._read_projects()
+        self.queues = WorkQueues(limits.waiting_requests)
+        self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
+
+    def _read_projects(self) -> None:
+        """Open the projects of the file that are not open; drop those that are not in it."""
+        numbers = self.journal.projects()
+        gone = [name for name in self.broken if name not in numbers]
+        gone += [name for name, project in self.projects.items() if numbers.get(name) != project.number]
+        for name in gone:
+            self.drop(name)
+        for name in [name for name in numbers if name not in self.projects and name not in self.broken]:
             try:
                 self.adopt(Project(self.journal, name))
             except Exception as error:  # a damaged project must not affect the others
                 self._set_aside(name, error)
-        self.queues = WorkQueues(limits.waiting_requests)
-        self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
 
     def _set_aside(self, name: str, error: Exception) -> None:
         """Disable a project, and remember why."""
@@ -215,6 +226,9 @@ class JournalWriter:
         failure: BaseException | None = None
         try:
             with self.journal.together():
+                if self._uncertain:
+                    self._read_projects()
+                    self._uncertain = False
                 for work in group:
                     self._try(work)
             self._written(group)
@@ -222,6 +236,7 @@ class JournalWriter:
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
             failure, self._failed = error, time.monotonic()
+            self._uncertain = self._uncertain or error.uncertain
         except BaseException as error:  # the thread must continue; nothing was written
             log.exception("a group of %d requests failed", len(group))
             failure = error
