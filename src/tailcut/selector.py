@@ -7,7 +7,7 @@ built from parts by the catalogue. A schedule may `proceed()` to another algorit
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -561,7 +561,14 @@ class Selector:
 
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes."""
-        state = {
+        return statefile.pack(self._state())
+
+    def to_pieces(self, size: int) -> Iterator[bytes | memoryview]:
+        """Return what `to_bytes` returns now, in pieces of little work each (`tailcut.state.pieces`)."""
+        return statefile.pieces(self._state(), size)
+
+    def _state(self) -> dict[str, Any]:
+        return {
             "kind": "selector",
             "selector": self.name,
             "settings": self._settings,
@@ -577,7 +584,6 @@ class Selector:
             "favourite": self._favourite.state(),
             "measure": self._measure,
         }
-        return statefile.pack(state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Selector:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tailcut.errors import InputError, JournalError, OutOfTurnError, RepeatedKeyError, UnknownDecisionError
 from tailcut.explain import Explanation
+from tailcut.journal import file
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
 from tailcut.journal.replay import begun, make, repeated
@@ -25,6 +26,8 @@ from tailcut.types import Decision, Features, Outcome, Request
 
 SNAPSHOT_EVERY = 1000
 """Events between two snapshots: at most this many are replayed when a project is opened."""
+SLICES = 8
+"""Pieces of a snapshot that are written after one step."""
 RECENT = 256
 """The number of latest decisions kept with everything that their explanation needs."""
 
@@ -68,6 +71,8 @@ class Project:
         """As of the journal; None: it is to be read."""
         self._recent: OrderedDict[int, Decision] = OrderedDict()
         self._last = self._held = self._tried = 0
+        self._slices: Iterator[bool] | None = None
+        """What is left to do of a snapshot."""
         self._current()
 
     @classmethod
@@ -347,7 +352,7 @@ class Project:
         except BaseException:
             self.forget()
             raise
-        if self._last - self._tried >= (self.snapshot_every or SNAPSHOT_EVERY):
+        if self._slices is not None or self._last - self._tried >= (self.snapshot_every or SNAPSHOT_EVERY):
             self.journal.afterwards(self.try_to_keep)
 
     def forget(self) -> None:
@@ -360,17 +365,37 @@ class Project:
 
     def keep(self) -> None:
         """Write a snapshot, so that the next start has nothing to replay."""
+        self._slices = None
         if self._state is not None and self._last > self._held:
             self.journal.keep_snapshot(self.number, self.snapshot())
             self._held = self._last
 
     def try_to_keep(self) -> None:
-        """Write a snapshot if possible; without it, only the next start takes longer."""
-        self._tried = self._last
+        """Write a snapshot if possible, or some of it; without it, only the next start takes longer.
+
+        What it holds is copied at once; a large one is written beside the following steps.
+        """
         try:
-            self.keep()
+            if self._slices is None:
+                self._slices = self._snapshot_in_slices()
+            with self.journal.together():
+                under_way = all(next(self._slices, False) for _ in range(SLICES))
+            self._slices = self._slices if under_way else None
         except Exception:  # whatever it was: the events are on disk, and that is what counts
             log.exception("no snapshot of %s", self.name)
+            self._slices = None
+
+    def _snapshot_in_slices(self) -> Iterator[bool]:
+        event, (selector, statistics) = self._last, self._current()
+        self._tried = event
+        pieces, counts = selector.to_pieces(file.PIECE), statistics.state()
+
+        def slices() -> Iterator[bool]:
+            for _ in self.journal.keep_in_slices(self.number, event, counts, pieces):
+                yield True
+            self._held = event
+
+        return slices()
 
     def verify(self) -> int:
         """Replay the project's whole history; return the number of events, or raise where it differs.

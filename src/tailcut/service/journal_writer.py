@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -221,40 +222,43 @@ class JournalWriter:
             self.queues.serving = None
 
     def _do(self, group: list[QueuedWork[Any]]) -> None:
-        """Execute a group, write it, and resolve its futures."""
+        """Execute a group and write it; clients are answered before anything else that is due."""
         started = time.perf_counter()
-        failure: BaseException | None = None
         try:
             with self.journal.together():
+                self.journal.afterwards(partial(self._written, group, started))
                 if self._uncertain:
                     self._read_projects()
                     self._uncertain = False
                 for work in group:
                     self._try(work)
-            self._written(group)
-            self._failed = -math.inf
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
-            failure, self._failed = error, time.monotonic()
-            self._uncertain = self._uncertain or error.uncertain
+            self._failed, self._uncertain = time.monotonic(), self._uncertain or error.uncertain
+            self._answer(group, started, error)
         except BaseException as error:  # the thread must continue; nothing was written
             log.exception("a group of %d requests failed", len(group))
-            failure = error
+            self._answer(group, started, error)
+
+    def _written(self, group: list[QueuedWork[Any]], started: float) -> None:
+        """Record what is on disk now, and answer."""
+        self._failed, now = -math.inf, time.perf_counter()
+        for work in group:
+            if work.name in self.projects and work.error is None:
+                self.revisions[work.name] = self.projects[work.name].last_event
+                if work.timed:
+                    self.latencies[work.name].append(now - work.since)
+        self._answer(group, started)
+
+    def _answer(
+        self, group: list[QueuedWork[Any]], started: float, failure: BaseException | None = None
+    ) -> None:
         for work in group:
             work.error = work.error or failure
         self.metrics.commits.observe(time.perf_counter() - started)
         self.metrics.groups.observe(len(group))
         with contextlib.suppress(RuntimeError):  # the server has ended without waiting any longer
             group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
-
-    def _written(self, group: list[QueuedWork[Any]]) -> None:
-        """Record what is on disk now."""
-        now = time.perf_counter()
-        for work in group:
-            if work.name in self.projects and work.error is None:
-                self.revisions[work.name] = self.projects[work.name].last_event
-                if work.timed:
-                    self.latencies[work.name].append(now - work.since)
 
     def _try(self, work: QueuedWork[Any]) -> None:
         project = None
