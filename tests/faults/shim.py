@@ -32,3 +32,6 @@ class Shim:
 
     def nothing_fails(self) -> None:
         self.fail(0)
+
+    def in_environment(self) -> dict[str, str]:
+        return {**os.environ, **self.environment}

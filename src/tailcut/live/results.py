@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -35,19 +36,25 @@ class AnswersFile:
                 self.add(record)
 
     def _mend(self) -> set[tuple[str, str | None, int]]:
-        """Cut off an incomplete last line; return which instances have a line."""
+        """Remove an incomplete last line, and lines with zeroed bytes; return which instances have a line."""
         if not self.path.is_file():  # a terminal or a pipe cannot be read back
             return set()
         data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        names = set()
-        for number, line in enumerate(data[:whole].splitlines(), 1):
+        *lines, last = data.split(b"\n")
+        names, kept = set(), []
+        for number, line in enumerate([*lines, last], 1):
             try:
-                names.add(_identity(json.loads(line)))
+                if number <= len(lines) and b"\0" not in line:
+                    names.add(_identity(json.loads(line)))
+                    kept.append(line + b"\n")
+                elif not line.replace(b"\0", b"").decode().isprintable():
+                    raise ValueError  # noqa: TRY301 - what is left of an answer is a text
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(f"{self.path}, line {number}: is not an answer of `tailcut run`") from None
-        if whole < len(data):
-            os.truncate(self.path, whole)
+        if b"\0" in data:
+            warnings.warn(f"{self.path}: is damaged; what is missing is written again", stacklevel=2)
+        if len(kept) < len(lines) or last:
+            self.path.write_bytes(b"".join(kept))
         return names
 
     def add(self, record: InstanceRecord) -> None:

@@ -18,7 +18,7 @@ from tailcut.catalogue import DEFAULT_SELECTOR, find_all, recipe
 from tailcut.errors import InputError
 from tailcut.journal import Journal, Project
 from tailcut.journal.replay import NEEDS_HISTORY
-from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, run_all
+from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, check_open_files, run_all
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in
 from tailcut.live.observer import StreamObserver, Totals
@@ -98,6 +98,7 @@ def run(
     the portfolio's, else that of the state file, else `tailcut_schedule`. Repeating the call continues where
     it stopped. An exception in a callback ends the stream; what is done is kept. See docs/howto/live.md.
     """
+    check_open_files(jobs * parallel)
     read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
     settings = StreamSettings(
         selector or read.selector, cutoff_of(read, cutoff), seed, dict(hyperparameters or {})

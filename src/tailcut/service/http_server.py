@@ -63,19 +63,21 @@ def build(
     """Return the application for a state file, which exists; it is opened when the application starts."""
     limits, metrics, access = limits or ServiceLimits(), ServerMetrics(), Access(path)
 
-    @contextlib.asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    def open_context() -> ServiceContext:
         writer = JournalWriter(path, limits, metrics)
         reader = JournalReader(Journal(path, read_only=True))
-        estimates = Estimates(path)
-        app.state.context = ServiceContext(writer, reader, limits, metrics, access, estimates)
-        writer.start()
+        return ServiceContext(writer, reader, limits, metrics, access, Estimates(path))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        context = app.state.context = getattr(app.state, "context", None) or open_context()
+        context.writer.start()
         try:
             yield
         finally:
-            await estimates.close()
-            reader.close()
-            writer.stop()
+            await context.estimates.close()
+            context.reader.close()
+            context.writer.stop()
 
     routers = (routes.step, routes.manage, reading.server, reading.router)  # the busiest first
     app = FastAPI(
@@ -95,6 +97,7 @@ def build(
             HTTPException: responses.of_http,
         },
     )
+    app.state.open_context = open_context
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=access, metrics=metrics, hosts=hosts, limits=limits)
     return app
@@ -232,6 +235,8 @@ class HttpServer(uvicorn.Server):
         self.application, self._ready = app, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # In the application's own start, an error would be a traceback in the log.
+        self.application.state.context = self.application.state.open_context()
         await super().startup(sockets)
         if self.started:
             log.info("ready")
