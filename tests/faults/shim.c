@@ -4,6 +4,10 @@
  * TAILCUT_FAULT_AT is a file with "N KIND CALLS": the N-th of the calls fails, N from 1 on; KIND is "once" or
  * "forever"; CALLS has a letter for each kind that counts: w(rite), s(ync), t(runcate), o(pen). It is read when
  * the process starts and whenever it has changed. The number of calls so far is written into FILE.count.
+ * A process may also call tailcut_fail, and tailcut_calls for how many calls there were since.
+ * tailcut_record lets everything that changes a file be written to a file descriptor, but for shared memory:
+ * "LETTER PATH OFFSET SIZE\n", then what was written. Besides the letters above, u is unlink, d a sync of the
+ * folder.
  * What is written reaches the file even if the sync after it fails, as on a real disk.
  */
 #define _GNU_SOURCE
@@ -15,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define MOST 4096
-static char ours[MOST];
+static char *ours[MOST];
+static int record = -1;
 static long calls, wanted, until;
 static char letters[16];
 static struct timespec seen;
@@ -30,6 +34,22 @@ static int is_ours(const char *path) {
     const char *name = getenv("TAILCUT_FAULTS");
     return name && path && strncmp(path, name, strlen(name)) == 0 && !strstr(path, "-lock");
 }
+
+static int is_folder(const char *path) {
+    const char *name = getenv("TAILCUT_FAULTS"), *end = name ? strrchr(name, '/') : NULL;
+    return end && path && strlen(path) == (size_t)(end - name) && strncmp(path, name, end - name) == 0;
+}
+
+static void put(char letter, const char *path, long at, const void *data, size_t size) {
+    char line[MOST];
+    ssize_t (*write_it)(int, const void *, size_t) = real("write");
+    if (record < 0 || strstr(path, "-shm")) return;
+    int length = snprintf(line, sizeof line, "%c %s %ld %zu\n", letter, path, at, size);
+    if (write_it(record, line, length) != length) abort();
+    if (data && write_it(record, data, size) != (ssize_t)size) abort();
+}
+
+void tailcut_record(int fd) { record = fd; }
 
 static void read_plan(void) {
     const char *plan = getenv("TAILCUT_FAULT_AT");
@@ -50,6 +70,13 @@ static void read_plan(void) {
     until = strcmp(kind, "forever") == 0 ? 1L << 60 : wanted;
 }
 
+void tailcut_fail(long number, int forever, const char *kinds) {
+    wanted = number, until = forever ? 1L << 60 : number, calls = 0;
+    snprintf(letters, sizeof letters, "%s", kinds);
+}
+
+long tailcut_calls(void) { return calls; }
+
 static int fails(char letter) {
     read_plan();
     if (!wanted || !strchr(letters, letter)) return 0;
@@ -60,11 +87,13 @@ static int fails(char letter) {
 }
 
 static int known(int fd) {
-    return fd >= 0 && fd < MOST && ours[fd];
+    return fd >= 0 && fd < MOST && ours[fd] && is_ours(ours[fd]);
 }
 
 static void note(int fd, const char *path) {
-    if (fd >= 0 && fd < MOST) ours[fd] = is_ours(path);
+    if (fd < 0 || fd >= MOST) return;
+    free(ours[fd]);
+    ours[fd] = is_ours(path) || is_folder(path) ? strdup(path) : NULL;
 }
 
 #define OPEN(NAME, ...)                                                                    \
@@ -75,6 +104,7 @@ static void note(int fd, const char *path) {
     if (is_ours(path) && fails('o')) return -1;                                            \
     int fd = ((int (*)())real(NAME))(__VA_ARGS__, flags, mode);                            \
     note(fd, path);                                                                        \
+    if (fd >= 0 && flags & O_CREAT && is_ours(path)) put('o', path, 0, NULL, 0);           \
     return fd
 
 int open(const char *path, int flags, ...) { OPEN("open", path); }
@@ -83,21 +113,27 @@ int openat(int dir, const char *path, int flags, ...) { OPEN("openat", dir, path
 int openat64(int dir, const char *path, int flags, ...) { OPEN("openat64", dir, path); }
 
 int close(int fd) {
-    if (fd >= 0 && fd < MOST) ours[fd] = 0;
+    if (fd >= 0 && fd < MOST && ours[fd]) free(ours[fd]), ours[fd] = NULL;
     return ((int (*)(int))real("close"))(fd);
 }
 
-#define CALL(LETTER, TYPE, NAME, PARAMETERS, ...)                                          \
+int unlink(const char *path) {
+    if (is_ours(path)) put('u', path, 0, NULL, 0);
+    return ((int (*)(const char *))real("unlink"))(path);
+}
+
+#define CALL(LETTER, AT, DATA, SIZE, TYPE, NAME, PARAMETERS, ...)                          \
     TYPE NAME PARAMETERS {                                                                 \
         if (known(fd) && fails(LETTER)) return -1;                                         \
+        if (known(fd)) put(LETTER, ours[fd], AT, DATA, SIZE);                              \
+        else if (LETTER == 's' && fd >= 0 && fd < MOST && ours[fd]) put('d', ours[fd], 0, NULL, 0); \
         return ((TYPE(*) PARAMETERS)real(#NAME))(__VA_ARGS__);                             \
     }
 
-CALL('w', ssize_t, write, (int fd, const void *data, size_t size), fd, data, size)
-CALL('w', ssize_t, pwrite, (int fd, const void *data, size_t size, off_t at), fd, data, size, at)
-CALL('w', ssize_t, pwrite64, (int fd, const void *data, size_t size, off64_t at), fd, data, size, at)
-CALL('w', ssize_t, writev, (int fd, const struct iovec *parts, int count), fd, parts, count)
-CALL('s', int, fsync, (int fd), fd)
-CALL('s', int, fdatasync, (int fd), fd)
-CALL('t', int, ftruncate, (int fd, off_t size), fd, size)
-CALL('t', int, ftruncate64, (int fd, off64_t size), fd, size)
+CALL('w', lseek(fd, 0, SEEK_CUR), data, size, ssize_t, write, (int fd, const void *data, size_t size), fd, data, size)
+CALL('w', at, data, size, ssize_t, pwrite, (int fd, const void *data, size_t size, off_t at), fd, data, size, at)
+CALL('w', at, data, size, ssize_t, pwrite64, (int fd, const void *data, size_t size, off64_t at), fd, data, size, at)
+CALL('s', 0, NULL, 0, int, fsync, (int fd), fd)
+CALL('s', 0, NULL, 0, int, fdatasync, (int fd), fd)
+CALL('t', size, NULL, 0, int, ftruncate, (int fd, off_t size), fd, size)
+CALL('t', size, NULL, 0, int, ftruncate64, (int fd, off64_t size), fd, size)
