@@ -32,6 +32,10 @@ class ConflictingOutcomeError(TailcutError, ValueError):
     """A second, different outcome for a decision that was already observed."""
 
 
+class RepeatedKeyError(TailcutError, ValueError):
+    """A key that was already used, for another request."""
+
+
 class OutOfTurnError(InputError):
     """`proceed` was called before the last outcome was known, or twice on the same decision."""
 
@@ -51,10 +55,12 @@ class StateFileError(TailcutError, ValueError):
 class JournalError(TailcutError, OSError):
     """A journal cannot be opened, read or written."""
 
-    def __init__(self, message: str, *, full: bool = False) -> None:
+    def __init__(self, message: str, *, full: bool = False, uncertain: bool = False) -> None:
         super().__init__(message)
         self.full = full
         """Whether the disk was full."""
+        self.uncertain = uncertain
+        """Whether the last steps may have been written all the same."""
 
 
 class ServiceError(TailcutError, OSError):

@@ -7,7 +7,7 @@ built from parts by the catalogue. A schedule may `proceed()` to another algorit
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -606,6 +606,11 @@ class Selector:
         """Return the whole state as bytes."""
         with self._one_at_a_time:
             return statefile.pack(self._state())
+
+    def to_pieces(self, size: int) -> Iterator[bytes | memoryview]:
+        """Return what `to_bytes` returns now, in pieces of little work each (`tailcut.state.pieces`)."""
+        with self._one_at_a_time:
+            return statefile.pieces(self._state(), size)
 
     def _state(self) -> dict[str, Any]:
         return {

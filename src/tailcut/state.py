@@ -14,7 +14,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -168,19 +168,39 @@ def pack(state: dict[str, Any]) -> bytes:
     >>> unpack(pack({"a": np.arange(2.0), "b": {"c": [1, "x", None]}}))
     {'a': array([0., 1.]), 'b': {'c': [1, 'x', None]}}
     """
+    body, digest = _body(state), hashlib.sha256()
+    for part in body:
+        digest.update(part)
+    return b"".join([_head(digest.hexdigest()), *body])
+
+
+def pieces(state: dict[str, Any], size: int) -> Iterator[bytes | memoryview]:
+    """Return what `pack` returns, in pieces, some of them empty; later changes of `state` do not matter.
+
+    Each takes little time: an empty one was spent on the checksum.
+    """
+    return _pieces(memoryview(b"".join(_body(state))), size)
+
+
+def _pieces(body: memoryview, size: int) -> Iterator[bytes | memoryview]:
+    digest = hashlib.sha256()
+    for start in range(0, len(body), size):
+        digest.update(body[start : start + size])
+        yield b""
+    yield _head(digest.hexdigest())
+    for start in range(0, len(body), size):
+        yield body[start : start + size]
+
+
+def _head(digest: str) -> bytes:
+    return _MAGIC + str(VERSION).encode() + b"\n" + digest.encode() + b"\n"
+
+
+def _body(state: dict[str, Any]) -> list[bytes | memoryview]:
     arrays: list[np.ndarray[Any, Any]] = []
     tree = json.dumps(_lift(state, arrays), allow_nan=False).encode()
     # Arrays may take tens of megabytes: they are copied only once, at the end.
-    body: list[bytes | memoryview] = [
-        len(tree).to_bytes(8, "little"),
-        tree,
-        *(array.reshape(-1).data for array in arrays),
-    ]
-    digest = hashlib.sha256()
-    for part in body:
-        digest.update(part)
-    head = _MAGIC + str(VERSION).encode() + b"\n" + digest.hexdigest().encode() + b"\n"
-    return b"".join([head, *body])
+    return [len(tree).to_bytes(8, "little"), tree, *(array.reshape(-1).data for array in arrays)]
 
 
 def unpack(data: bytes) -> dict[str, Any]:

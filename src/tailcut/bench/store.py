@@ -95,6 +95,8 @@ class Store:
             raise InputError(f"{self.path}: is empty; expected a result file of `tailcut bench`")
         if application != _APPLICATION and (tables or application):
             raise InputError(f"{self.path}: is a database, but not one of Tailcut's results")
+        if version < 1 and tables:
+            raise InputError(f"{self.path}: result format {version} does not exist; formats begin with 1")
         if version > FORMAT:
             raise InputError(f"{self.path}: result format {version} is newer than this Tailcut's {FORMAT}")
 

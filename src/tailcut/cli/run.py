@@ -64,9 +64,11 @@ def command(
     solver that solves it; the time of its extra runs is reported separately.
     """
     from tailcut.cli.views import JsonView, print_check, print_totals, progress_view
+    from tailcut.live.engine import check_open_files
     from tailcut.live.instances import instances_in
     from tailcut.live.stream import StreamSettings
 
+    check_open_files((jobs or 1) * parallel)
     options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
     if executor == "dask" and parallel > 1:
         raise InputError("a race is run on this machine: leave out --parallel with dask")

@@ -59,7 +59,7 @@ _TABLES = (
     )""",
     """CREATE TABLE snapshots (
         project INTEGER NOT NULL REFERENCES projects (number),
-        base INTEGER NOT NULL,       -- 1: the history begins here; 0: the latest
+        base INTEGER NOT NULL,       -- 1: the history begins here; 0 or 2: the latest
         event INTEGER NOT NULL,      -- the last event that it holds
         digest TEXT NOT NULL,        -- SHA-256 of all pieces, in hexadecimal digits
         PRIMARY KEY (project, base)

@@ -15,6 +15,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -40,8 +41,10 @@ from tailcut.journal.events import (
     plain_json,
 )
 
-PIECE = 16 * 1024 * 1024
-"""Bytes of a snapshot in one row: SQLite allows a gigabyte at most."""
+PIECE = 256 * 1024
+"""Bytes of a snapshot in one row, which is what is done of it at a time."""
+_BASE = 1
+"""The place of the snapshot with which a project's history begins; 0 and 2 take turns for the latest."""
 
 
 class Journal:
@@ -179,7 +182,8 @@ class Journal:
         """Write everything that is appended in this block as one transaction, durable when it ends.
 
         If it cannot be written, nothing is, and `JournalError` is raised at the end of the block at the
-        latest. A nested block is part of the outer one.
+        latest. If that error is `uncertain`, the last operation failed and everything may have been written:
+        the journal has what is true. A nested block is part of the outer one.
         """
         if self._undo is not None:
             yield
@@ -188,10 +192,10 @@ class Journal:
         try:
             yield
             self._check_written()
-            with translated_errors(self.path):
-                if self._db.in_transaction:  # not if nothing was written
-                    self._db.execute("COMMIT")
-            self.check_in_place()
+            if self._db.in_transaction:
+                self._commit()
+            else:  # nothing was written
+                self.check_in_place()
         except BaseException:
             self._roll_back()
             for undo in self._undo:
@@ -201,7 +205,19 @@ class Journal:
         finally:
             self._undo, self._failure = None, None
         while self._afterwards:
-            self._afterwards.pop()()
+            self._afterwards.pop(0)()
+
+    def _commit(self) -> None:
+        """Make a transaction durable; if its sync fails, a crash may still bring it back."""
+        try:
+            with translated_errors(self.path):
+                self._db.execute("COMMIT")
+            self.check_in_place()
+        except JournalError as error:
+            if error.full:
+                raise
+            words = f"{error}; it is unknown whether the step was written: repeat it with the same key"
+            raise JournalError(words, uncertain=True) from error
 
     def if_lost(self, undo: Callable[[], None]) -> None:
         if self._undo is not None and undo not in self._undo:
@@ -340,34 +356,81 @@ class Journal:
 
     def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
         """Store the state of a project after an event, replacing the previous snapshot."""
+        with self.together():
+            for _ in self.keep_in_slices(project, snapshot.event, snapshot.statistics, [snapshot.selector]):
+                pass
+
+    def keep_in_slices(
+        self,
+        project: int,
+        event: int,
+        statistics: dict[str, Any],
+        selector: Iterable[bytes | memoryview],
+        *,
+        base: bool = False,
+    ) -> Iterator[None]:
+        """Store a snapshot, a piece of the selector at a time: whoever iterates decides when.
+
+        It replaces the previous one when it is complete, and not before.
+        """
+        found = self.rows("SELECT base FROM snapshots WHERE project = ? AND base <> ?", project, _BASE)
+        place = _BASE if base else 2 - found[0][0] if found else 0
+        yield from self._drop_pieces(project, place)
+        text, digest = plain_json(statistics).encode(), hashlib.sha256()
+        parts = chain([len(text).to_bytes(_LENGTH, "big") + text], selector)
+        for number, part in enumerate(piece for whole in parts for piece in _bounded(whole)):
+            if part:
+                digest.update(part)
+                with self.transaction() as db:
+                    db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (project, place, number, part))
+            yield
         with self.transaction() as db:
-            _store(db, project, 0, snapshot)
+            same = "DELETE FROM snapshots WHERE project = ? AND (base = ?) = ?"
+            db.execute(same, (project, _BASE, base))
+            db.execute(
+                "INSERT INTO snapshots (project, base, event, digest) VALUES (?, ?, ?, ?)",
+                (project, place, event, digest.hexdigest()),
+            )
+        if not base:
+            yield from self._drop_pieces(project, 2 - place)
+
+    def _drop_pieces(self, project: int, place: int) -> Iterator[None]:
+        """Remove the pieces in a place, a few at a time."""
+        where = "project = ? AND base = ?"
+        few = f"SELECT part FROM pieces WHERE {where} ORDER BY part LIMIT 4"
+        while self.rows(few, project, place):
+            with self.transaction() as db:
+                query = f"DELETE FROM pieces WHERE {where} AND part IN ({few})"
+                db.execute(query, (project, place, project, place))
+            yield
 
     def begin_from(self, project: int, snapshot: Snapshot) -> None:
         """Let a project's history begin with a snapshot: events before it may be dropped."""
-        with self.transaction() as db:
-            for base in (0, 1):
-                _store(db, project, base, snapshot)
+        with self.together():
+            self.keep_snapshot(project, snapshot)
+            parts = [snapshot.selector]
+            for _ in self.keep_in_slices(project, snapshot.event, snapshot.statistics, parts, base=True):
+                pass
 
     def base(self, project: int) -> Snapshot | None:
         """Return where the history of a compacted project begins; None if it is complete."""
-        return self.snapshot(project, 1)
+        return self.snapshot(project, base=True)
 
     def drop_snapshot(self, project: int) -> None:
         """Remove the latest snapshot: the events say the same."""
         with self.transaction() as db:
             for table in ("snapshots", "pieces"):
-                db.execute(f"DELETE FROM {table} WHERE project = ? AND base = 0", (project,))
+                db.execute(f"DELETE FROM {table} WHERE project = ? AND base <> ?", (project, _BASE))
 
-    def snapshot(self, project: int, base: int = 0) -> Snapshot | None:
-        query = "SELECT event, digest FROM snapshots WHERE project = ? AND base = ?"
-        rows = self.rows(query, project, base)
+    def snapshot(self, project: int, *, base: bool = False) -> Snapshot | None:
+        query = "SELECT event, digest, base FROM snapshots WHERE project = ? AND (base = ?) = ?"
+        rows = self.rows(query, project, _BASE, base)
         if not rows:
             return None
-        ((event, digest),) = rows
+        ((event, digest, place),) = rows
         query = "SELECT content FROM pieces WHERE project = ? AND base = ? ORDER BY part"
         try:
-            content = b"".join(piece for (piece,) in self.each(query, project, base))
+            content = b"".join(piece for (piece,) in self.each(query, project, place))
             whole = hashlib.sha256(content).hexdigest() == digest and isinstance(event, int)
         except TypeError:  # a piece that is not bytes
             whole = False
@@ -381,18 +444,9 @@ _LENGTH = 8
 """Bytes of the length of a snapshot's statistics, which come first; the selector follows."""
 
 
-def _store(db: sqlite3.Connection, project: int, base: int, snapshot: Snapshot) -> None:
-    statistics = plain_json(snapshot.statistics).encode()
-    digest, number = hashlib.sha256(), 0
-    db.execute("DELETE FROM pieces WHERE project = ? AND base = ?", (project, base))
-    for part in (len(statistics).to_bytes(_LENGTH, "big") + statistics, snapshot.selector):
-        for start in range(0, len(part), PIECE):
-            piece = memoryview(part)[start : start + PIECE]
-            digest.update(piece)
-            db.execute("INSERT INTO pieces VALUES (?, ?, ?, ?)", (project, base, number, piece))
-            number += 1
-    values = (project, base, snapshot.event, digest.hexdigest())
-    db.execute("REPLACE INTO snapshots (project, base, event, digest) VALUES (?, ?, ?, ?)", values)
+def _bounded(part: bytes | memoryview) -> Iterator[bytes | memoryview]:
+    view = memoryview(part)
+    yield from (view[start : start + PIECE] for start in range(0, max(len(view), 1), PIECE))
 
 
 _INSERT = "INSERT INTO events (project, at, kind, body, key, decision) VALUES (?, ?, ?, ?, ?, ?)"

@@ -11,14 +11,22 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tailcut import types
-from tailcut.errors import InputError, JournalError, OutOfTurnError, TailcutError, UnknownDecisionError
+from tailcut.errors import (
+    InputError,
+    JournalError,
+    OutOfTurnError,
+    RepeatedKeyError,
+    TailcutError,
+    UnknownDecisionError,
+)
 from tailcut.explain import Explanation
+from tailcut.journal import file
 from tailcut.journal.events import DamagedError, Event, EventKind, NewEvent, Snapshot
 from tailcut.journal.file import Journal
 from tailcut.journal.statistics import ProjectStatistics
@@ -30,6 +38,8 @@ from tailcut.types import Decision, Features, Outcome, Request
 
 SNAPSHOT_EVERY = 1000
 """Events between two snapshots: at most this many are replayed when a project is opened."""
+SLICES = 8
+"""Pieces of a snapshot that are written after one step."""
 RECENT = 256
 """The number of latest decisions kept with everything that their explanation needs."""
 
@@ -39,6 +49,8 @@ MAX_PENDING = 10_000
 """The default maximum number of waiting decisions."""
 _COMPARED = ("id", "algorithm", "budget", "stage", "reason")
 """The fields that must be equal; scores may differ in the last digit between machines."""
+_OF_RACE = "\x1f"
+"""Separates the key of a race from the number of each of its decisions; no other key contains it."""
 
 log = logging.getLogger("tailcut.journal")
 
@@ -76,6 +88,8 @@ class Project:
         self._state: tuple[Selector, ProjectStatistics] | None = None
         """As of the journal; None: it is to be read."""
         self._recent: OrderedDict[int, Decision] = OrderedDict()
+        self._slices: Iterator[bool] | None = None
+        """What is left to do of a snapshot."""
         self._current()
 
     @classmethod
@@ -141,16 +155,27 @@ class Project:
 
         `key` is the caller's own name for this request: repeating it returns the first decision.
         """
-        before = None if key is None else self.decided_before([key]).get(key)
-        return before or self.decide(Request(features, **options), key=key, note=note)
+        request = Request(features, **options)
+        before = {} if key is None else self.decided_before([key])
+        return before[key].repeated(request) if key in before else self.decide(request, key=key, note=note)
 
     def decide(
         self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
     ) -> Decision:
         """Decide as `select`, for a complete `Request` and a key that is known to be new."""
+        if key is not None and _OF_RACE in key:
+            raise InputError("key must not contain the control character U+001F", field="key")
+        return self._decide(request, key, note, {})
+
+    def _decide(
+        self, request: Request, key: str | None, note: Mapping[str, Any] | None, asked: Mapping[str, Any]
+    ) -> Decision:
+        """Decide; `asked` is what differs between the request and what the caller asked for."""
         with self._whole():
             decision = self.selector.decide(request)
             body = {**request.to_dict(), **_written(decision)}
+            if key is not None:
+                body["asked"] = asked
             self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
         self._remember(decision)
         return decision
@@ -167,11 +192,13 @@ class Project:
         **options: Unpack[types.RequestOptions],
     ) -> list[Decision]:
         """Decide as `Selector.race`, all runs or none; each is a separate decision in the journal."""
-        keys = [None] * k if key is None else [f"{key} {number}" for number in range(k)]
-        before = self.decided_before([own for own in keys if own is not None])
-        if before:
-            return [before[own] for own in keys if own in before]
         request = Request(features, **options)
+        asked = {name: request.to_dict()[name] for name in ("among", "cutoff")}
+        asked |= {"k": k, "running": sorted(running or {}), "failed": sorted(failed or {})}
+        keys = [None] * k if key is None else [f"{key}{_OF_RACE}{number}" for number in range(k)]
+        before = [] if key is None else self._raced_before(key, k)
+        if before:
+            return [one.repeated(request, **asked) for one in before]
         made: list[Decision] = []
         first = self.statistics.race_of(request.instance) if running or failed else None
         with self.journal.together():
@@ -181,14 +208,27 @@ class Project:
                 if following is None:
                     break
                 rivals = {} if first is None else {"race": first}
-                made.append(self.decide(following, key=own, note={**rivals, **(note or {})}))
+                made.append(self._decide(following, own, {**rivals, **(note or {})}, asked))
                 first = made[0].id if first is None else first
         return made
 
-    def decided_before(self, keys: Sequence[str]) -> dict[str, Decision]:
+    def decided_before(self, keys: Sequence[str]) -> dict[str, KeyedDecision]:
         found = self.journal.by_keys(self.number, EventKind.SELECT, keys) if keys else {}
-        made = {key: event.decision() for key, event in found.items()}
-        return {key: decision for key, decision in made.items() if decision is not None}
+        return {key: KeyedDecision(key, event.body) for key, event in found.items()}
+
+    def _raced_before(self, key: str, k: int) -> list[KeyedDecision]:
+        """Return the decisions of an earlier race of this key, also one of version 0.2.
+
+        Version 0.2 separated the number by a blank, as it may be in the key of a select, and did not store
+        what was asked for.
+        """
+        for sign in (_OF_RACE, " "):
+            keys = [f"{key}{sign}{number}" for number in range(k)]
+            found = self.decided_before(keys)
+            made = [found[own] for own in keys if own in found]
+            if made and (sign == _OF_RACE or all("asked" not in one.body for one in made)):
+                return made
+        return []
 
     def observe(
         self,
@@ -245,9 +285,11 @@ class Project:
         If `key` is repeated, nothing is learned, and the first number is returned.
         """
         before = {} if key is None else self.journal.by_keys(self.number, EventKind.FIT, [key])
-        if before:
-            return sum(event.body["runs"] for event in before.values())
         runs = RecordedRuns.of(scenario, known)
+        for event in before.values():
+            if RecordedRuns.from_dict(event.body).to_dict() != runs.to_dict():
+                raise RepeatedKeyError(f"key {key!r} was used before, for other recorded runs")
+            return int(event.body["runs"])
         with self._whole():
             count = self.selector.fit(runs, known=runs.known)
             self._record(NewEvent(EventKind.FIT, {**runs.to_dict(), "runs": count}, key), note)
@@ -315,7 +357,7 @@ class Project:
         except BaseException:
             self.forget()
             raise
-        if self._last - self._tried >= (self.snapshot_every or SNAPSHOT_EVERY):
+        if self._slices is not None or self._last - self._tried >= (self.snapshot_every or SNAPSHOT_EVERY):
             self.journal.afterwards(self.try_to_keep)
 
     @contextmanager
@@ -342,17 +384,37 @@ class Project:
 
     def keep(self) -> None:
         """Write a snapshot, so that the next start has nothing to replay."""
+        self._slices = None
         if self._state is not None and self._last > self._held:
             self.journal.keep_snapshot(self.number, self.snapshot())
             self._held = self._last
 
     def try_to_keep(self) -> None:
-        """Write a snapshot if possible; without it, only the next start takes longer."""
-        self._tried = self._last
+        """Write a snapshot if possible, or some of it; without it, only the next start takes longer.
+
+        What it holds is copied at once; a large one is written beside the following steps.
+        """
         try:
-            self.keep()
+            if self._slices is None:
+                self._slices = self._snapshot_in_slices()
+            with self.journal.together():
+                under_way = all(next(self._slices, False) for _ in range(SLICES))
+            self._slices = self._slices if under_way else None
         except Exception:  # whatever it was: the events are on disk, and that is what counts
             log.exception("no snapshot of %s", self.name)
+            self._slices = None
+
+    def _snapshot_in_slices(self) -> Iterator[bool]:
+        event, (selector, statistics) = self._last, self._current()
+        self._tried = event
+        pieces, counts = selector.to_pieces(file.PIECE), statistics.state()
+
+        def slices() -> Iterator[bool]:
+            for _ in self.journal.keep_in_slices(self.number, event, counts, pieces):
+                yield True
+            self._held = event
+
+        return slices()
 
     def verify(self) -> int:
         """Replay the project's whole history; return the number of events, or raise where it differs.
@@ -374,6 +436,26 @@ class Project:
         if statistics.state() != self.statistics.state():
             raise JournalError(f"{where} other counts than its snapshot and the events behind it")
         return count
+
+
+class KeyedDecision(NamedTuple):
+    """A decision that was made for a key, and the body of its event."""
+
+    key: str
+    body: Mapping[str, Any]
+
+    def repeated(self, request: Request, **more: Any) -> Decision:
+        """Return the decision if this is the same request; seconds may be measured again, and differ."""
+        known = {**self.body, **self.body.get("asked", {})}
+        if more and "asked" not in self.body:  # a race of version 0.2
+            known = {name: self.body[name] for name in ("features", "instance")}
+        wanted = {**request.to_dict(), **more}
+        compared = (known.keys() & wanted.keys()) - {"spent", "feature_cost"}
+        differ = sorted(name for name in compared if known[name] != wanted[name])
+        if differ:
+            key = self.key.partition(_OF_RACE)[0]
+            raise RepeatedKeyError(f"key {key!r} was used before, with other {', '.join(differ)}")
+        return Decision.from_dict(self.body["decision"])
 
 
 def _written(decision: Decision | None) -> dict[str, Any]:

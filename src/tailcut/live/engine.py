@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import json
 import math
+import resource
 import shutil
 import sys
 import tempfile
@@ -46,6 +47,23 @@ _SAMPLE = 200
 """Bytes kept of the output of a run without an answer."""
 _LEAST = 1e-6
 """The censoring time of a run that never got a processor: 0 would mean that it never began."""
+
+
+_FILES, _FILES_OF_RUN = 48, 8
+"""Open files that everything else may need, and each run."""
+
+
+def check_open_files(runs: int) -> None:
+    """See to it that the process may open the files of so many runs at once; raise if it may not."""
+    needed = _FILES + _FILES_OF_RUN * runs
+    allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY != most < needed:
+        raise InputError(
+            f"too many open files: {most} are allowed, and with {runs} at once {needed} are needed: "
+            "raise the limit (`ulimit -n`)"
+        )
+    if resource.RLIM_INFINITY != allowed < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, most))
 
 
 class ProgramJob(NamedTuple):

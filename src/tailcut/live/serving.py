@@ -16,9 +16,10 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from http import HTTPStatus
 from typing import Any, TypeVar
 
-from tailcut.errors import ConflictingOutcomeError
+from tailcut.errors import ConflictingOutcomeError, RepeatedKeyError, ServiceError
 from tailcut.journal import Project
 from tailcut.journal.instances import one_run
 from tailcut.live import engine
@@ -70,9 +71,16 @@ class Decider:
         return self.project.select(features, key=self._key, **request)
 
     def race(self, features: Mapping[str, float] | None, **request: Any) -> list[Decision]:
-        key = None if self._key is None else f"{self._key} {self._rounds}"
-        self._rounds += 1
-        return self.project.race(features, key=key, **request)
+        while True:
+            key = None if self._key is None else f"{self._key} {self._rounds}"
+            self._rounds += 1
+            try:
+                return self.project.race(features, key=key, **request)
+            except RepeatedKeyError:  # a daemon that was killed had asked for something else
+                pass
+            except ServiceError as error:
+                if error.status != HTTPStatus.CONFLICT:
+                    raise
 
     def offers(self, solver: str) -> bool:
         """Return whether a solver may be run: not if it was set aside or removed after a decision."""

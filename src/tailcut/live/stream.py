@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
@@ -22,7 +23,14 @@ from tailcut.catalogue import DEFAULT_SELECTOR, find_all, parse_selector, recipe
 from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project import NEEDS_HISTORY
-from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, check_runnable, run_all
+from tailcut.live.engine import (
+    LocalProgramExecutor,
+    ProgramExecutor,
+    RunResult,
+    check_open_files,
+    check_runnable,
+    run_all,
+)
 from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
 from tailcut.live.instances import Instance, instances_in, printable
 from tailcut.live.observer import StreamObserver, Totals
@@ -118,6 +126,7 @@ def run(
     the portfolio's, else that of the state file, else `tailcut_schedule`. Repeating the call continues where
     it stopped. An exception in a callback ends the stream; what is done is kept. See docs/howto/live.md.
     """
+    check_open_files(jobs * parallel)
     read = portfolio if isinstance(portfolio, Portfolio) else read_portfolio(portfolio)
     settings = StreamSettings.of(read, selector, cutoff, seed, hyperparameters)
     given: Iterable[Instance]
@@ -274,19 +283,25 @@ class AnswersFile:
                 self.add(record)
 
     def _mend(self) -> set[tuple[str, str | None, int]]:
-        """Cut off an incomplete last line; return which instances have a line."""
+        """Remove an incomplete last line, and lines with zeroed bytes; return which instances have a line."""
         if not self.path.is_file():  # a terminal or a pipe cannot be read back
             return set()
         data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        names = set()
-        for number, line in enumerate(data[:whole].splitlines(), 1):
+        *lines, last = data.split(b"\n")
+        names, kept = set(), []
+        for number, line in enumerate([*lines, last], 1):
             try:
-                names.add(_identity(json.loads(line)))
+                if number <= len(lines) and b"\0" not in line:
+                    names.add(_identity(json.loads(line)))
+                    kept.append(line + b"\n")
+                elif not line.replace(b"\0", b"").decode().isprintable():
+                    raise ValueError  # noqa: TRY301 - what is left of an answer is a text
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise InputError(f"{self.path}, line {number}: is not an answer of `tailcut run`") from None
-        if whole < len(data):
-            os.truncate(self.path, whole)
+        if b"\0" in data:
+            warnings.warn(f"{self.path}: is damaged; what is missing is written again", stacklevel=2)
+        if len(kept) < len(lines) or last:
+            self.path.write_bytes(b"".join(kept))
         return names
 
     def add(self, record: InstanceRecord) -> None:

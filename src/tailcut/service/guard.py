@@ -148,6 +148,8 @@ class Guard:
     def _refusal(self, scope: Scope) -> Response | None:
         """Return why a request is refused, before any of its body is read, or None."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            return error_response(400, "there is more than one Host header")
         if self.hosts is not None and _host(headers.get(b"host", "")) not in self.hosts:
             return error_response(421, "this server does not answer to that host")
         if (scope["method"], scope["path"]) not in OPEN:
@@ -238,8 +240,10 @@ class LimitedConnection(HttpToolsProtocol):
         self._limits, self._most, self._idle = limits, most, idle
         self._received = self._head = 0
         """Bytes since the last message ended, or since a refusal; and those of the head, parsed."""
-        self._reading_head = self._refused = False
+        self._reading_body = self._refused = False
         self._refusal = 400, "this is not HTTP/1.1"
+        self._late_refusal: tuple[int, str] | None = None
+        """A refusal that waits until earlier requests of a pipeline are answered."""
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -262,7 +266,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._received += len(data)
         if not self._refused:
             super().data_received(data)
-            if self._reading_head and self._received > HEADER_BYTES:
+            if not self._reading_body and self._received > HEADER_BYTES:
                 self._refuse(431, _TOO_LARGE)
         elif self._received > LINGER_BYTES:
             self.transport.close()
@@ -270,7 +274,7 @@ class LimitedConnection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._idle.pop(self, None)
-        self._reading_head, self._head = True, 0
+        self._head = 0
         self._expect(self._limits.header_seconds, _HEADERS_LATE)
 
     def on_url(self, url: bytes) -> None:
@@ -288,18 +292,21 @@ class LimitedConnection(HttpToolsProtocol):
             raise ValueError(_TOO_LARGE)  # ends the parsing
 
     def on_headers_complete(self) -> None:
-        self._reading_head = False
+        self._reading_body = True
         self._expect(self._limits.body_seconds, "the body did not arrive in time")
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self._received = 0
+        self._received, self._reading_body = 0, False
         self._expect_nothing()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        last = not self.pipeline
         super().on_response_complete()
-        if not self.transport.is_closing():
+        if self._late_refusal is not None and last:
+            self._send_refusal(*self._late_refusal)
+        elif not self.transport.is_closing():
             self._idle[self] = None
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
@@ -324,6 +331,14 @@ class LimitedConnection(HttpToolsProtocol):
         if self._refused or self.transport.is_closing():
             return
         self._refused, self._received = True, 0
+        if self.cycle is None or self.cycle.response_complete or self._reading_body:
+            self._send_refusal(status, message)
+        else:
+            self._late_refusal = status, message
+            self.flow.resume_reading()
+            self._expect_nothing()
+
+    def _send_refusal(self, status: int, message: str) -> None:
         if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
             response = error_response(status, message)
             headers = [*response.raw_headers, *HEADERS, POLICY, (b"connection", b"close")]

@@ -64,11 +64,14 @@ def build(
     """Return the application for a state file, which exists; it is opened when the application starts."""
     limits, metrics, access = limits or ServiceLimits(), ServerMetrics(), Access(path)
 
+    def open_files() -> tuple[JournalWriter, Journal]:
+        return JournalWriter(path, limits, metrics), Journal(path, read_only=True)
+
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        writer = JournalWriter(path, limits, metrics)
+        writer, reading_journal = getattr(app.state, "files", None) or open_files()
         try:
-            with Journal(path, read_only=True) as journal, ThreadPoolExecutor(1, "journal reader") as thread:
+            with reading_journal as journal, ThreadPoolExecutor(1, "journal reader") as thread:
                 async with contextlib.aclosing(Estimates(path)) as estimates:
                     app.state.context = ServiceContext(writer, journal, thread, access, estimates)
                     yield
@@ -93,6 +96,7 @@ def build(
             HTTPException: responses.of_http,
         },
     )
+    app.state.open_files = open_files
     app.openapi = partial(_openapi, app)  # type: ignore[method-assign]
     app.add_middleware(Guard, access=access, metrics=metrics, hosts=hosts, limits=limits)
     return app
@@ -230,6 +234,8 @@ class HttpServer(uvicorn.Server):
         self.application, self._ready = app, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # In the application's own start, an error would be a traceback in the log.
+        self.application.state.files = self.application.state.open_files()
         await super().startup(sockets)
         if self.started:
             log.info("ready")

@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -121,14 +122,25 @@ class JournalWriter:
         """The last event of each project on disk; any thread may read it."""
         self._failed = -math.inf
         """When a group could not be written, if none could since."""
-        for name in self.journal.projects():
+        self._uncertain = False
+        """Whether a transaction may or may not have been written: then the file says which projects exist."""
+        self._read_projects()
+        self.queues = WorkQueues(limits.waiting_requests)
+        self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
+        self._thread.start()
+
+    def _read_projects(self) -> None:
+        """Open the projects of the file that are not open; drop those that are not in it."""
+        numbers = self.journal.projects()
+        gone = [name for name in self.broken if name not in numbers]
+        gone += [name for name, project in self.projects.items() if numbers.get(name) != project.number]
+        for name in gone:
+            self.drop(name)
+        for name in [name for name in numbers if name not in self.projects and name not in self.broken]:
             try:
                 self.adopt(Project(self.journal, name))
             except Exception as error:  # a damaged project must not affect the others
                 self._set_aside(name, error)
-        self.queues = WorkQueues(limits.waiting_requests)
-        self._thread = threading.Thread(target=self._work, name="journal writer", daemon=True)
-        self._thread.start()
 
     def _set_aside(self, name: str, error: Exception) -> None:
         self.broken[name] = error.reason if isinstance(error, DamagedError) else type(error).__name__
@@ -200,25 +212,37 @@ class JournalWriter:
             self.queues.serving = None
 
     def _do(self, group: list[QueuedWork[Any]]) -> None:
-        """Execute a group, write it, and resolve its futures."""
+        """Execute a group and write it; clients are answered before anything else that is due."""
         started = time.perf_counter()
-        failure: BaseException | None = None
         try:
             with self.journal.together():
+                self.journal.afterwards(partial(self._written, group, started))
+                if self._uncertain:
+                    self._read_projects()
+                    self._uncertain = False
                 for work in group:
                     self._try(work)
-            self._failed, now = -math.inf, time.perf_counter()
-            for work in group:
-                if work.name in self.projects and work.error is None:
-                    self.revisions[work.name] = self.projects[work.name].last_event
-                    if work.timed:
-                        self.latencies[work.name].append(now - work.since)
         except JournalError as error:
             log.error("a group of %d requests could not be written: %s", len(group), error)  # noqa: TRY400
-            failure, self._failed = error, time.monotonic()
+            self._failed, self._uncertain = time.monotonic(), self._uncertain or error.uncertain
+            self._answer(group, started, error)
         except BaseException as error:  # the thread must continue; nothing was written
             log.exception("a group of %d requests failed", len(group))
-            failure = error
+            self._answer(group, started, error)
+
+    def _written(self, group: list[QueuedWork[Any]], started: float) -> None:
+        """Record what is on disk now, and answer."""
+        self._failed, now = -math.inf, time.perf_counter()
+        for work in group:
+            if work.name in self.projects and work.error is None:
+                self.revisions[work.name] = self.projects[work.name].last_event
+                if work.timed:
+                    self.latencies[work.name].append(now - work.since)
+        self._answer(group, started)
+
+    def _answer(
+        self, group: list[QueuedWork[Any]], started: float, failure: BaseException | None = None
+    ) -> None:
         for work in group:
             work.error = work.error or failure
         self.metrics.commits.observe(time.perf_counter() - started)

@@ -45,7 +45,10 @@ _NOT_SHOWN = ("body", "query", "path", "vector", "named")
 """Parts of a field's location that only Pydantic knows."""
 _STATUS: dict[int, tuple[type[TailcutError], ...]] = {
     404: (NoProjectError, errors.UnknownDecisionError),
-    409: (errors.ConflictingOutcomeError, errors.OutOfTurnError, errors.NotExplainedError, LimitError),
+    409: (
+        *(errors.ConflictingOutcomeError, errors.RepeatedKeyError, errors.OutOfTurnError),
+        *(errors.NotExplainedError, LimitError),
+    ),
     503: (BusyError, SetAsideError, JournalError),
 }
 
@@ -102,6 +105,11 @@ def described(error: TailcutError) -> dict[str, Any]:
     elif isinstance(error, JournalError) and error.full:
         status = 507
         message = "the server's disk is full: nothing was changed; free some room and try again"
+    elif isinstance(error, JournalError) and error.uncertain:
+        message = (
+            "the server could not finish writing its state: it is unknown whether this was done; "
+            "repeat it with the same key"
+        )
     elif isinstance(error, JournalError):  # without details about the server's disk
         message = "the server cannot write its state at the moment: nothing was changed; try again"
     return {"status": status, "message": message, "field": field}

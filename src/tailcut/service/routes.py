@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 from tailcut.catalogue import find_all
 from tailcut.errors import InputError, JournalError, TailcutError
 from tailcut.journal import Journal, Project
-from tailcut.journal.project import make
+from tailcut.journal.project import KeyedDecision, make
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.service import request_bodies as bodies
 from tailcut.service import responses
@@ -159,9 +161,25 @@ def _parsed(content: bytearray, kind: bytes) -> Any:
     if len(content) > limits.PARTS and any(content.count(sign) > limits.PARTS for sign in (b":", b"[", b"{")):
         raise HTTPException(413, f"the body has too many parts: at most {limits.PARTS} fields or lists")
     try:
-        return from_json(content, allow_inf_nan=True)  # so that the field at fault can be named
+        parsed = from_json(content, allow_inf_nan=True)  # so that the field at fault can be named
+        if content.count(b":") != _members(parsed):  # colons in texts, or a field that is given twice
+            json.loads(content, object_pairs_hook=_checked, parse_int=str, parse_float=str)
     except ValueError as error:
         raise _invalid("body", f"this is not JSON: {error}") from None
+    return parsed
+
+
+def _members(value: Any) -> int:
+    """Return how many fields an object has, with those of objects in it and in its lists."""
+    if isinstance(value, dict):
+        return len(value) + sum(_members(one) for one in value.values() if isinstance(one, dict | list))
+    return sum(_members(one) for one in value if type(one) is dict) if isinstance(value, list) else 0
+
+
+def _checked(members: list[tuple[str, Any]]) -> None:
+    names = Counter(name for name, _ in members)
+    if len(names) < len(members):
+        raise _invalid("body", f"{names.most_common(1)[0][0][:50]!r} is given twice")
 
 
 def _invalid(place: str, message: str) -> RequestValidationError:
@@ -201,9 +219,11 @@ def select_batch(project: Project, body: bodies.SelectBatchBody) -> dict[str, An
 
     There is a decision for each request, or what was wrong with it; one does not hinder the others.
     """
-    keys = [request.key for request in body.requests if request.key is not None]
-    before, answers = project.decided_before(keys), []
+    keys = Counter(request.key for request in body.requests if request.key is not None)
+    before, answers = project.decided_before(list(keys)), []
     for request in body.requests:
+        if request.key is not None and keys[request.key] > 1:  # this batch may have used it
+            before |= project.decided_before([request.key])
         decision, error = _attempt(partial(_decide, project, request, before))
         answers.append({"decision": decision, "error": error})
     return {"answers": answers}
@@ -261,15 +281,13 @@ async def fit(project: Name, body: bodies.FitBody, shared: Shared) -> Response:
     return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
-def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, Decision]) -> dict[str, Any]:
+def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, KeyedDecision]) -> dict[str, Any]:
     """Return the decision for a request: a new one, or the one already made for its key."""
+    asked = request.request()
     if request.key in before:
-        return response_of(before[request.key], repeated=True)
+        return response_of(before[request.key].repeated(asked), repeated=True)
     check_room(kept, request.features)
-    decision = kept.decide(request.request(), key=request.key)
-    if request.key is not None:
-        before[request.key] = decision  # the same batch may repeat a key
-    return response_of(decision, repeated=False)
+    return response_of(kept.decide(asked, key=request.key), repeated=False)
 
 
 def _attempt(step: Callable[[], T]) -> tuple[T | None, dict[str, Any] | None]:
