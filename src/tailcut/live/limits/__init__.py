@@ -2,11 +2,12 @@
 
     Launcher (Tailcut's process) -> fork server (one) -> supervisor (one per run) -> solver
 
-`Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each run
-to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`), watches
-it through a control group (`cgroups`) or the process tree (`tree`), keeps its output, ends whatever
-is left of it and reports once. If any process of the chain dies, its neighbours end the
-solvers; if a solver stops one, the `watchdog` in Tailcut's process resumes it. What Tailcut's process needs can be imported on every system, the rest on Linux only.
+`Launcher` is the entry point. The server (`fork_server`) has the solvers' modules loaded and assigns each
+run to a supervisor, which it forks if none is free. The `supervisor` forks the solver (`solver_process`),
+watches it through a control group (`cgroups`) or the process tree (`tree`), keeps its output, ends whatever
+is left of it and reports once. If any process of the chain dies, its neighbours end the solvers; if a
+solver stops one, the `watchdog` in Tailcut's process resumes it. What Tailcut's process needs can be
+imported on every system, the rest on Linux only.
 """
 
 from typing import TYPE_CHECKING, Any
