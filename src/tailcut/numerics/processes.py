@@ -8,7 +8,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -86,18 +86,15 @@ def _answer(function: Callable[[Any], Any], caller: Connection) -> None:
     """Answer what the caller asks, until there is nothing more; leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
-    while True:
-        try:
-            item = caller.recv()
-        except EOFError:
-            return
-        answer = failure = None
-        try:
-            answer = function(item)
-        except Exception as error:
-            error.add_note(traceback.format_exc())
-            failure = error
-        caller.send((answer, failure))
+    with suppress(EOFError, ConnectionError):  # the caller has ended
+        while True:
+            item, answer, failure = caller.recv(), None, None
+            try:
+                answer = function(item)
+            except Exception as error:
+                error.add_note(traceback.format_exc())
+                failure = error
+            caller.send((answer, failure))
 
 
 def _end_with_the_caller() -> None:
