@@ -13,7 +13,7 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
-# What is started in the background ignores Ctrl-C, or by nohup SIGHUP, and so would the programs that tests stop.
+# What is started in the background ignores Ctrl-C, or by nohup SIGHUP; so would the programs that tests stop.
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
