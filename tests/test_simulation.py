@@ -1,9 +1,10 @@
 """A simulation: clients, a journal, crashes and a clock in one process, all of one seed.
 
 Clients select, run for some simulated seconds, observe, and proceed; requests that arrive together share a
-transaction. Answers get lost, so clients repeat their requests with the same keys. The process crashes: what
-the files hold at that moment is copied and opened again, within a transaction, before or after it. A plain
-`Selector` in memory takes every step that was committed: the decisions and, in the end, every bit must agree.
+transaction, which may fail. Answers get lost, so clients repeat requests with the same keys. The process
+crashes: what the files hold at that moment is copied and opened again, within a transaction, before or after
+it. A plain `Selector` in memory takes every step that was committed: the decisions and, in the end, every bit
+must agree.
 
 `simulate(seed)` repeats the seed that a failure names.
 """
@@ -46,6 +47,10 @@ def unsynced(path: Path, mode: str, opened: ExitStack) -> sqlite3.Connection:
     where = f"{path.absolute().as_uri()}?mode={mode}"
     db = sqlite3.connect(where, uri=True, isolation_level=None, factory=Unsynced)
     return opened.enter_context(closing(db))
+
+
+def fail() -> None:
+    raise OSError("the disk refuses")
 
 
 class World:
@@ -123,8 +128,11 @@ class World:
                         self.end_here()
                 if fate < 0.08:
                     self.end_here()
-        except Crash:
-            self.go_on_with_copy()
+                if fate < 0.12:
+                    fail()
+        except (Crash, OSError) as error:
+            if isinstance(error, Crash):
+                self.go_on_with_copy()
             for request in group:
                 self.send(request, 1.0)
             return
