@@ -25,13 +25,10 @@ of binary and polychotomous response data", JASA 1993). What was run, and for ho
 and on outcomes that were observed, which the model is given; so which cells are missing need not be modelled
 (Rubin, "Inference and missing data", Biometrika 1976).
 
-Why a second survival model beside the forest of `tailcut.schedules`: the forest, taught the same runs, was
-measured in its place. On the nine scenarios of docs/howto/saved.md it is as good: a mean error of 0.121 of
-ten cutoffs against 0.124 here, 90.4% of the intervals with the truth against 92.8%, at the same width. Where
-instances come in families that each suit one solver (the bundled scenario), it is not: an error of 0.19
-against 0.14, and a run that costs 6.7 s where the single best costs 11 s looked like a loss of 4 s. A tree
-knows nothing of a solver in a family where it never ran, so it takes it to be as good there as where it was
-chosen because it is good.
+Why a second survival model beside the forest of `tailcut.schedules`: the forest, taught the same runs, is as
+good on the nine scenarios of docs/howto/saved.md. Where instances come in families that each suit one solver
+(the bundled scenario), its error is 0.19 of ten cutoffs against 0.14: a tree takes a solver to be as good in
+a family where it never ran as where it was chosen because it is good.
 """
 
 from __future__ import annotations
@@ -331,16 +328,11 @@ class _Sampler:
         mean = self._by_cell().ravel()[self._cell]
         mean = mean + self.level[self._interval] + self.turn.ravel()[self._turn]
         left = _truncated(mean, self._yes, rng) - mean
-        left += self.level[self._interval]
-        self.level = self._grouped(left, self._interval, self.level.shape, _WIDTH**2, _MIDDLE)
-        left -= self.level[self._interval]
-        left += self.turn.ravel()[self._turn]
-        self.turn = self._grouped(left, self._turn, self.turn.shape, sizes["turn"])
-        left -= self.turn.ravel()[self._turn]
+        self.level = self._grouped(left, self._interval, self.level, _WIDTH**2, _MIDDLE)
+        self.turn = self._grouped(left, self._turn, self.turn, sizes["turn"])
         left = self._draw_own(left)
         left = self._draw_common(left)
-        left += self.ease[self._row]
-        self.ease = self._grouped(left, self._row, self.ease.shape, sizes["ease"])
+        self.ease = self._grouped(left, self._row, self.ease, sizes["ease"])
         m = self.x.shape[1]
         ran = self._counts.any(axis=0)
         self.variances = {
@@ -352,13 +344,15 @@ class _Sampler:
         }
 
     def _grouped(
-        self, left: Array, group: NDArray[np.intp], shape: tuple[int, ...], size: float, middle: float = 0.0
+        self, left: Array, group: NDArray[np.intp], term: Array, size: float, middle: float = 0.0
     ) -> Array:
-        """Draw terms of which each observation has one."""
-        count = int(np.prod(shape))
-        precision = np.bincount(group, minlength=count) + 1.0 / size
-        drawn = (np.bincount(group, left, count) + middle / size) / precision
-        return np.asarray(drawn + self._rng.standard_normal(count) / np.sqrt(precision)).reshape(shape)
+        """Draw a term of which each observation has one value; `left` is what it leaves of them."""
+        left += term.ravel()[group]
+        precision = np.bincount(group, minlength=term.size) + 1.0 / size
+        drawn = (np.bincount(group, left, term.size) + middle / size) / precision
+        drawn = drawn + self._rng.standard_normal(term.size) / np.sqrt(precision)
+        left -= drawn[group]
+        return np.asarray(drawn).reshape(term.shape)
 
     def _draw_own(self, left: Array) -> Array:
         by_cell = self._design @ self.own.T

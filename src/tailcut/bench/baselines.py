@@ -80,9 +80,7 @@ def replay_baseline(
         choices = best_in_training(losses, folds)
     else:
         choices = oracle(losses) if name == "oracle" else single_best(losses)
-    if hasattr(
-        runs, "ratings"
-    ):  # they have no curves, and in one order their mean is the same for every seed
+    if hasattr(runs, "ratings"):  # without curves: in one order their mean is the same for every seed
         order = np.arange(len(order))
     cpu = np.fmin(runs.runtimes[order, choices[order]], runs.cutoff)
     return Trace(order, choices[order], nothing, nothing, cpu)

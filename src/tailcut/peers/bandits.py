@@ -252,14 +252,7 @@ class RiverForests(OpaqueModel):
 
     needs_features = True
 
-    def __init__(
-        self,
-        *,
-        n_algorithms: int,
-        n_features: int,
-        seed: int = 0,
-        trees: TreeCount = 10,
-    ) -> None:
+    def __init__(self, *, n_algorithms: int, n_features: int, seed: int = 0, trees: TreeCount = 10) -> None:
         super().__init__(n_algorithms, n_features)
         self.trees, self.seed = trees, seed
         self.forests = [self._new(name) for name in self.names]

@@ -191,11 +191,7 @@ class RecordedRows(Model):
     def _settings(self, name: str) -> dict[str, Any]:
         """Return those of a forest: its randomness follows from the name, so that a reload fits the same."""
         state = int(stream(self.seed, name).integers(2**31))
-        return {
-            "n_estimators": self.trees,
-            "min_samples_leaf": self.min_samples_leaf,
-            "random_state": state,
-        }
+        return {"n_estimators": self.trees, "min_samples_leaf": self.min_samples_leaf, "random_state": state}
 
 
 def mean_vote(forest: Any, x: Array) -> Array:
