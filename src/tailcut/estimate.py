@@ -1,9 +1,8 @@
 """What each single solver would have cost on the instances of a run, with an interval, from its journal.
 
-Costs that are known are taken as they are: of instances on which a solver ran to its end, by choice or to
-measure. The others are drawn from a model of all runs, which is only a model: how far it is off where a
-solver was not chosen was measured in scenarios in which the truth is known (docs/howto/saved.md); each draw
-is moved by as much. A solver that never ran has no estimate, only bounds.
+Costs that are known are taken as they are. The others are drawn from a model of all runs. How far it is off
+where a solver was not chosen was measured where the truth is known (docs/howto/saved.md); each draw is moved
+by as much. A solver that never ran has no estimate, only bounds.
 
 ``python -m tailcut.estimate STATE PROJECT`` prints the estimate for the latest instances as a line of JSON.
 The service runs it in a separate low-priority process, so that no request waits for it.
@@ -14,11 +13,9 @@ interval j, given that it had not before, has the chance Phi(v) with
     v = level[j] + turn[a, j] + skill[a] + x[i]'(common + own[a]) + ease[i]
 
 where x[i] are a few coordinates of the instance (`basis`). Levels and turns say how solutions spread over
-time; ease[i] is what all solvers find easy or hard about an instance beyond its features (a
-frailty), so a solver's fate on an instance says something about the others' there. All terms but the levels
-are normal around 0, and how large each kind is, is learned too: how unlike each other solvers are, and how
-much that changes with the features. This is what makes an interval wide where a solver was never tried on
-instances like these.
+time; ease[i] is what all solvers find easy or hard about an instance beyond its features (a frailty). All
+terms but the levels are normal around 0, and how large each kind is, is learned too. This is what makes an
+interval wide where a solver was never tried on instances like these.
 
 The posterior is drawn by Gibbs sampling with normal latent variables (Albert and Chib, "Bayesian analysis
 of binary and polychotomous response data", JASA 1993). What was run, and for how long, depends on features
@@ -323,7 +320,6 @@ class _Sampler:
         return np.asarray(self._design @ self.own.T + (self.x @ self.common + self.ease)[:, None])
 
     def sweep(self) -> None:
-        """Draw everything once, each kind of term given all others."""
         rng, sizes = self._rng, self.variances
         mean = self._by_cell().ravel()[self._cell]
         mean = mean + self.level[self._interval] + self.turn.ravel()[self._turn]

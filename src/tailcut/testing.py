@@ -81,7 +81,6 @@ def learned(selector: Selector) -> bytes:
 
 
 def unsolved(decision: Decision) -> Outcome:
-    """Return the outcome of a run that used up its budget."""
     return Outcome.censored(decision.budget)
 
 

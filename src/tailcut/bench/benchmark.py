@@ -160,7 +160,6 @@ def import_selectors(modules: Iterable[str]) -> None:
 
 @lru_cache(maxsize=2)
 def read(folder: str) -> Scenario:
-    """Return a scenario, read once per process and run of equal cells."""
     return Scenario.read(folder)
 
 
@@ -495,7 +494,6 @@ def compare(outcome: BenchOutcome) -> list[RankedGroup]:
 
 
 def _folder(scenarios: Scenarios, scratch: Path) -> Path:
-    """Return a folder that holds the scenarios, writing those that are in memory."""
     if scenarios is None:
         return bundled.FOLDER
     if isinstance(scenarios, str | os.PathLike):

@@ -89,7 +89,6 @@ class Conditions:
 
     @staticmethod
     def parse(text: str) -> Conditions:
-        """Return the conditions in a label; raise if they are invalid."""
         given: dict[str, Any] = {}
         kinds = {name.replace("_", "-"): type(usual) for name, usual in vars(STREAM).items()}
         for option in filter(None, (part.strip() for part in text.split(","))):

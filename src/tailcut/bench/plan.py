@@ -77,7 +77,6 @@ class Contender:
 
     @staticmethod
     def of(name: str, **given: Any) -> Contender:
-        """Return a contender, or say what is wrong with its name or hyperparameters."""
         if name in BASELINES:
             if given:
                 raise InputError(f"{name} has no hyperparameters")
@@ -237,7 +236,6 @@ def fingerprint(row: Row | None) -> Fingerprint:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield the classes and functions in a slot of a row."""
     if isinstance(value, partial):
         for inner in (value.func, *value.args, *value.keywords.values()):
             yield from _parts(inner)

@@ -65,7 +65,6 @@ class Ranking:
 
 
 def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float = 0.05) -> Ranking:
-    """Return the ranking by `values`, shape (N scenarios, k selectors)."""
     from scipy import stats  # slow to import
 
     n, k = values.shape

@@ -83,7 +83,6 @@ class Slices:
 
     @property
     def total(self) -> Array:
-        """Seconds of all runs of each step, shape (n,)."""
         return np.asarray(np.bincount(self.step, self.seconds, len(self.solved)), dtype=np.float64)
 
     @property
@@ -118,7 +117,6 @@ class Trace:
 
     @staticmethod
     def of(served: Sequence[ServedInstance], *, sliced: bool, extra_cpu: float = 0.0) -> Trace:
-        """Return the trace of instances in the order they were served."""
         runs = [(step, *run) for step, instance in enumerate(served) for run in instance.slices]
         steps, algorithms, seconds = zip(*runs, strict=True) if runs else ((), (), ())
         slices = Slices(

@@ -40,7 +40,6 @@ class NamedPlan:
 
     @staticmethod
     def of(table: dict[str, Any]) -> NamedPlan:
-        """Return the plan that a table of plans.toml says."""
         sweeps = tuple(
             Sweep(selector, name, tuple(values))
             for selector, varied in table.get("varied", {}).items()
@@ -51,7 +50,6 @@ class NamedPlan:
 
     @cached_property
     def contenders(self) -> tuple[Contender, ...]:
-        """Each selector followed by its sweeps."""
         from tailcut.bench.plan import Contender  # slow to import
 
         found = {label: [Contender.parse_label(label)] for label in self.selectors}
@@ -71,7 +69,6 @@ SWEEPS = PLANS["sensitivity"].sweeps
 
 
 def find_plan(name: str) -> NamedPlan:
-    """Return the plan called `name`, or say which there are."""
     if name not in PLANS:
         raise InputError(f"unknown plan {name!r}; known: {', '.join(PLANS)}")
     return PLANS[name]

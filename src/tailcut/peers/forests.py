@@ -1,13 +1,11 @@
 """Forests of scikit-learn: refitted every so many outcomes, or fitted on instances with every run known.
 
-The latter are offline selectors. They learn by `fit` alone and know nothing before; what is observed while
-they select teaches them nothing. ASF's selectors are among them; what ASF fits are forests of scikit-learn,
-whose randomness follows from the seed, so that a reload fits the same.
+The latter are offline selectors, ASF's among them. They learn by `fit` alone; what is observed while they
+select teaches them nothing. Randomness follows from the seed, so that a reload fits the same.
 
-ASF decides about a table of instances and asks each forest once for all of them. Here they come one by one,
-and for a single one its data frames and the forests' checks take some 40 times as long as the trees. So the
-trees are asked directly, and their answers put together as ASF and scikit-learn do; tests/peers compare the
-choices with those of ASF's own `predict`.
+For a single instance, ASF's data frames and the forests' checks take some 40 times as long as the trees. So
+the trees are asked directly, and their answers put together as ASF and scikit-learn do; tests/peers compare
+the choices with those of ASF's own `predict`.
 """
 
 from __future__ import annotations
@@ -184,7 +182,6 @@ class RecordedRows(Model):
         self._forget()
 
     def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
-        """Take the new features of past rows as 0."""
         self.x = np.hstack([np.zeros((len(self.x), n_features - self.x.shape[1])), self.x])
         self._forget()
 

@@ -76,7 +76,6 @@ def read_frame(title: str, frame: Frame) -> ArffTable:
 
 
 def _cell(value: Any) -> str | None:
-    """Return a value of a frame as text; None if it is missing."""
     if value is None or type(value).__name__ == "NAType":
         return None
     if isinstance(value, Integral | np.bool_):
