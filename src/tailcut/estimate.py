@@ -33,7 +33,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -175,7 +175,12 @@ def _doubted_draws(table: OutcomeTable, seed: int) -> Array:
     """Return draws of what every solver costs per instance served, with doubt in the model; (draws, K)."""
     from scipy.special import expit, logit, ndtri
 
-    drawn = np.array([costs[table.served].mean(axis=0) for costs in draw_costs(table, seed)])
+    model, costs = _Sampler(table, basis(table.features), stream(seed, "single solver costs")), []
+    for sweep in range(FIRST_SWEEPS + SWEEPS):
+        model.sweep()
+        if sweep >= FIRST_SWEEPS and sweep % EVERY == 0:
+            costs.append(model.costs()[table.served].mean(axis=0))
+    drawn = np.array(costs)
     lowest, range_ = table.lowest, table.highest - table.lowest
     share = np.clip((drawn - lowest) / np.where(range_ > 0.0, range_, 1.0), 1e-6, 1.0 - 1e-6)
     doubt = np.where(table.solved.any(axis=0), DOUBT, DOUBT_UNSOLVED)
@@ -235,15 +240,6 @@ class OutcomeTable:
     def highest(self) -> Array:
         """The most that each solver may have cost per instance served, whatever is assumed, shape (K,)."""
         return np.asarray(self.most[self.served].mean(axis=0))
-
-
-def draw_costs(table: OutcomeTable, seed: int) -> Iterator[Array]:
-    """Yield what every solver may have cost on every instance, shape (n, K), draw after draw."""
-    model = _Sampler(table, basis(table.features), stream(seed, "single solver costs"))
-    for sweep in range(FIRST_SWEEPS + SWEEPS):
-        model.sweep()
-        if sweep >= FIRST_SWEEPS and sweep % EVERY == 0:
-            yield model.costs()
 
 
 def basis(features: Array) -> Array:

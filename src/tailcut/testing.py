@@ -24,7 +24,7 @@ import numpy as np
 from tailcut import errors
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError
-from tailcut.explain import AlgorithmBelief, Explanation
+from tailcut.explain import AlgorithmBelief
 from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
@@ -398,8 +398,15 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     assert (explanation.decision, explanation.algorithm) == (decision.id, decision.algorithm)
     assert {belief.name: belief.score for belief in explanation.algorithms} == dict(decision.scores)
     assert explanation.features == tuple(sorted(explanation.features, key=lambda one: -abs(one.effect)))
-    for belief in explanation.algorithms:
-        _check_belief(belief, explanation)
+    for belief in explanation.algorithms:  # a forecast has all its numbers or none, and they make sense
+        values = astuple(belief)[3:]
+        median, low, high, timeout, loss = (float(value or 0.0) for value in values)
+        assert set(values) == {None} or None not in values, f"an incomplete forecast: {belief}"
+        assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
+        # A quantile may be infinite: where nothing was ever seen, nothing is known.
+        assert 0.0 <= low <= median <= high, f"an interval out of order: {belief}"
+        assert 0.0 <= timeout <= 1.0, f"no probability: {belief}"
+        assert 0.0 <= loss <= explanation.penalty * explanation.cutoff * (1 + 1e-9), f"no PARk: {belief}"
     constants: list[str] = []
     json.loads(explanation.to_json(), parse_constant=constants.append)
     assert not constants, f"{constants} are not strict JSON"
@@ -409,18 +416,6 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     restored = Selector.from_bytes(selector.to_bytes()) if selector.can_be_saved else selector
     assert restored.explain(travelled) == explanation, "a restored selector explains differently"
     refused(selector, errors.NotExplainedError, travelled.explain)  # it has lost its selector
-
-
-def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
-    """Check that a forecast has all its numbers or none, and that they make sense."""
-    values = astuple(belief)[3:]
-    median, low, high, timeout, loss = (float(value or 0.0) for value in values)
-    assert set(values) == {None} or None not in values, f"an incomplete forecast: {belief}"
-    assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
-    # A quantile may be infinite: where nothing was ever seen, nothing is known.
-    assert 0.0 <= low <= median <= high, f"an interval out of order: {belief}"
-    assert 0.0 <= timeout <= 1.0, f"no probability: {belief}"
-    assert 0.0 <= loss <= explanation.penalty * explanation.cutoff * (1 + 1e-9), f"no PARk: {belief}"
 
 
 def asking_changes_nothing(make: Factory) -> None:

@@ -73,7 +73,12 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
     ranks = stats.rankdata(values, axis=1)
     average = ranks.mean(axis=0)
     wins = (values == values.min(axis=1, keepdims=True)).sum(axis=0)
-    chi2 = _friedman(ranks)
+    # Friedman's chi-squared, corrected for ties; scipy's refuses two selectors.
+    between = n * float(((average - (k + 1) / 2) ** 2).sum())
+    within = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
+    chi2 = between / within if within > 0.0 else 0.0
+    # Nemenyi's difference takes the studentised range for infinite degrees of freedom.
+    q = float(stats.studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2.0)
     order = np.argsort(average, kind="stable")
     return Ranking(
         selectors=tuple(selectors[i] for i in order),
@@ -82,26 +87,10 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
         wins=tuple(wins[order].tolist()),
         friedman_chi2=chi2,
         friedman_p=float(stats.chi2.sf(chi2, k - 1)),
-        critical_difference=_critical_difference(n, k, alpha),
+        critical_difference=q * math.sqrt(k * (k + 1) / (6.0 * n)),
         alpha=alpha,
         pairs=pair_tests(values[:, order], [selectors[i] for i in order]),
     )
-
-
-def _friedman(ranks: Array) -> float:
-    """Return Friedman's chi-squared, corrected for ties; scipy's refuses two selectors."""
-    n, k = ranks.shape
-    between = n * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
-    within = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
-    return between / within if within > 0.0 else 0.0
-
-
-def _critical_difference(n: int, k: int, alpha: float) -> float:
-    """Return q sqrt(k (k + 1) / (6 n)), q from the studentised range for infinite degrees of freedom."""
-    from scipy import stats
-
-    q = float(stats.studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2.0)
-    return q * math.sqrt(k * (k + 1) / (6.0 * n))
 
 
 def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:

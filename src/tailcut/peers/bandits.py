@@ -120,11 +120,9 @@ class VowpalWabbit(OpaqueModel):
         shared = " ".join(f"f{place}:{value:.9g}" for place, value in named(x).items())
         return [f"shared |x {shared}", *(f"|a a{name}" for name in self.names)]
 
-    def probabilities(self, x: Array) -> Array:
-        return np.array(self.workspace.predict(self.example(x)), dtype=np.float64)
-
     def losses(self, x: Array) -> Array:
-        return -np.log(np.maximum(self.probabilities(x), LEAST_PROBABILITY))
+        probabilities = np.array(self.workspace.predict(self.example(x)), dtype=np.float64)
+        return -np.log(np.maximum(probabilities, LEAST_PROBABILITY))
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn that an algorithm cost `target`, chosen with the probability that it has now.
@@ -196,15 +194,17 @@ class MabWiser(OpaqueModel):
         self.mab = mab.MAB(arms=list(self.names), learning_policy=policy, seed=self.seed)
 
     def losses(self, x: Array) -> Array:
-        """Return minus the expectations of all arms; those of LinTS are draws."""
-        return self._losses(self.mab, x) if self.learned else np.zeros(len(self.names))
+        return self._losses(self.mab, x)
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the expectation of one arm, from a copy, so that no random numbers are used up."""
         mab = deepcopy(self.mab) if self.learning_policy == "LinTS" and self.learned else self.mab
-        return (float(self._losses(mab, x)[algorithm]) if self.learned else 0.0), 0.0
+        return float(self._losses(mab, x)[algorithm]), 0.0
 
     def _losses(self, mab: Any, x: Array) -> Array:
+        """Return minus the expectations of all arms; those of LinTS are draws."""
+        if not self.learned:
+            return np.zeros(len(self.names))
         expected = mab.predict_expectations([x[len(x) - self.n_features :].tolist()])
         return np.array([-float(expected[name]) for name in self.names])
 

@@ -269,9 +269,6 @@ class OnlineGreedy(Policy):
     def restored(self) -> None:
         expect_finite(gains=self.gains)
 
-    def probabilities(self, slot: int) -> Array:
-        return _exp3(self.gains[slot], self.gamma)
-
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:  # noqa: ARG002
         first = self._drawn(0, offered, progress, self.stream)
         assert first is not None, "on a new instance everyone may run"
@@ -303,7 +300,7 @@ class OnlineGreedy(Policy):
         if not possible.any():
             return None
         for current in range(slot, len(self.gains)):
-            probability = self.probabilities(current)
+            probability = _exp3(self.gains[current], self.gamma)
             if offered is not None:
                 probability[barred] = 0.0
                 probability /= probability.sum()
@@ -311,7 +308,7 @@ class OnlineGreedy(Policy):
             runs[~possible] = 0.0
             if isinstance(rng, randomness.Still) or rng.random() < runs.sum():
                 return self._choice(current, _raced(runs, rng), probability, seconds)
-        probability = np.where(possible, self.probabilities(-1), 0.0)
+        probability = np.where(possible, _exp3(self.gains[-1], self.gamma), 0.0)
         probability /= probability.sum()
         return self._choice(len(self.gains), _raced(probability, rng), probability, seconds)
 

@@ -196,7 +196,10 @@ def _gather(
     with suppress(UnusableFileError):
         if "algorithm_runs.arff" in tables:
             runs = _runs(tables.pop("algorithm_runs.arff"), described, measured)
-    instances = runs.instances if runs is not None else _instances(tables.get("feature_values.arff"))
+    instances = () if runs is None else runs.instances
+    if runs is None and (listed := tables.get("feature_values.arff")):
+        position = listed.find("instance_id")
+        instances = tuple(dict.fromkeys(filter(None, () if position is None else listed.columns[position])))
     matched: dict[str, PerInstance] = {}
     for name, table in tables.items() if instances else ():
         identity = RUN_COLUMNS[: 1 if name == "ground_truth.arff" else 2]
@@ -288,13 +291,6 @@ def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool)
         elif cell is not None:
             table.warning(row, position, f"{shown(cell)} is not a {kind}; treated as not recorded")
     return np.where(bad, math.nan, seconds)
-
-
-def _instances(features: ArffTable | None) -> tuple[str, ...]:
-    position = None if features is None else features.find("instance_id")
-    if features is None or position is None:
-        return ()
-    return tuple({name: None for name in features.columns[position] if name})
 
 
 @dataclass(frozen=True)
