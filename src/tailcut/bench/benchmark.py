@@ -123,10 +123,7 @@ def run_cells(
     executor: Executor | None = None,
     progress: BenchProgress = SILENT,
 ) -> list[tuple[Cell, Result]]:
-    """Compute those cells that the store lacks, write each to it when done, and return those that failed.
-
-    They are computed by `executor`; without one, by `jobs` processes of this machine.
-    """
+    """Compute those cells that the store lacks, write each to it when done, and return those that failed."""
     done = store.done()
     progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
     missing = {cell.hash: cell for cell in cells if cell.hash not in done}

@@ -138,10 +138,7 @@ def plan(
     *,
     first_seed: int = 0,
 ) -> list[Cell]:
-    """Return all cells, scenario by scenario; `scenarios` pairs each with the folder it came from.
-
-    The seeds are `first_seed`, `first_seed + 1`, ..., as many as `seeds` says.
-    """
+    """Return all cells, scenario by scenario; `scenarios` pairs each with the folder it came from."""
     codes = {contender: fingerprint(contender.row) for contender in contenders}
     for contender in codes:
         if contender.selector == "sbs_train" and not contender.conditions.cv:

@@ -156,10 +156,7 @@ class RankedGroup:
 def ranked_groups(
     rows: Sequence[SummaryRow], names: Sequence[str] | None = None, alpha: float = 0.05
 ) -> list[RankedGroup]:
-    """Rank the contenders named; else those that pick once and, if two or more, the schedules by themselves.
-
-    A single schedule is not ranked.
-    """
+    """Rank the contenders named; else those that pick once and, if two or more, the schedules apart."""
     present = list(dict.fromkeys(row["selector"] for row in rows))
     unknown = [name for name in names or () if name not in present]
     if unknown:

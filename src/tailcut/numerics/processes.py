@@ -105,13 +105,11 @@ def _end_with_the_caller() -> None:
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
     """Set the variables for processes started meanwhile, then put them back."""
-    before = {name: os.environ.get(name) for name in BLAS_THREADS}
+    before = {name: os.environ[name] for name in BLAS_THREADS if name in os.environ}
     os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in BLAS_THREADS:
+            del os.environ[name]
+        os.environ.update(before)

@@ -28,10 +28,7 @@ from tailcut.types import Array
 
 
 class RefittedTrees(Forests):
-    """Extra trees per algorithm, fitted again after every `refit` outcomes; 0 before the first.
-
-    All outcomes are kept, so that memory and time grow with the stream.
-    """
+    """Extra trees per algorithm, fitted again on all outcomes after every `refit`; 0 before the first."""
 
     STATE = ("histories", "fitted_on", "outcomes")
     GROWING = ("histories", "fitted_on")
@@ -192,10 +189,7 @@ class RecordedRows(Model):
 
 
 def mean_vote(forest: Any, x: Array) -> Array:
-    """Return the mean of the trees' predictions at one instance, summed in the forest's own order.
-
-    The forest's own `predict` does the same after checks that take longer than the trees.
-    """
+    """Return the mean of the trees' predictions at one instance, summed in the forest's own order."""
     row = x[None].astype(np.float32)
     first, *others = (tree.tree_.predict(row)[0] for tree in forest.estimators_)
     return np.asarray(sum(others, start=first) / len(forest.estimators_))

@@ -273,10 +273,7 @@ def combined_runs(
 
 
 def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool) -> Array:
-    """Return the measure: that of an `ok` run must be known, that of another may be missing.
-
-    A quality may be any finite number, a time must not be negative.
-    """
+    """Return the measure: that of an `ok` run must be known, that of another may be missing."""
     before = len(table.problems.found)
     seconds = table.numbers(position)
     if len(table.problems.found) > before:

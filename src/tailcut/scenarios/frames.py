@@ -56,10 +56,7 @@ class _Refusing(Problems):
 
 
 def scenario_from_csv(runs: Path, features: Path, *, cutoff: float, name: str) -> Scenario:
-    """Return the scenario that two CSV files hold; their columns are those of `Scenario.from_frames`.
-
-    Errors name the file and the line.
-    """
+    """Return the scenario that two CSV files hold; their columns are those of `Scenario.from_frames`."""
     return from_tables(read_csv(runs), read_csv(features), None, cutoff, name)
 
 
