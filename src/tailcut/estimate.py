@@ -146,17 +146,7 @@ def estimate_run(served: Instances, algorithms: Sequence[str], *, seed: int = 0)
 
 
 def estimate(table: OutcomeTable, *, seed: int = 0) -> tuple[SingleSolverEstimate, ...]:
-    """Return what each solver alone would have cost on the instances served, the lowest estimate first.
-
-    >>> table = OutcomeTable(("a", "b", "c"), np.full(2, 10.0), np.zeros((2, 0)),
-    ...     seconds=np.array([[1.0, 2.0, 0.0], [10.0, 3.0, 0.0]]),
-    ...     solved=np.array([[True, False, False], [False, True, False]]), served=np.ones(2, bool))
-    >>> b, a, c = estimate(table)
-    >>> (a.name, a.exact, a.par10), (c.name, c.par10, c.low, c.high)
-    (('a', True, 50.5), ('c', None, 0.0, 100.0))
-    >>> b.name, b.known, 2.5 <= b.low < b.par10 < b.high <= 51.5
-    ('b', 1, True)
-    """
+    """Return what each solver alone would have cost on the instances served, the lowest estimate first."""
     known, ran = table.known[table.served], table.ran
     exact, tried = np.asarray(known.all(axis=0)), np.asarray(ran.any(axis=0))
     bounds = np.array([table.lowest, table.lowest, table.highest])
@@ -192,16 +182,7 @@ def _doubted_draws(table: OutcomeTable, seed: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OutcomeTable:
-    """What is known about K solvers on n instances; recorded ones help to predict but are not averaged over.
-
-    >>> table = OutcomeTable(("a", "b"), np.full(2, 10.0), np.zeros((2, 0)),
-    ...     seconds=np.array([[1.0, 2.0], [10.0, 3.0]]), solved=np.array([[True, False], [False, True]]),
-    ...     served=np.ones(2, bool))
-    >>> table.known.tolist()
-    [[True, False], [True, True]]
-    >>> table.lowest.tolist(), table.highest.tolist()
-    ([50.5, 2.5], [50.5, 51.5])
-    """
+    """What is known about K solvers on n instances; recorded ones only help to predict."""
 
     algorithms: tuple[str, ...]
     cutoffs: Array
@@ -247,11 +228,6 @@ def basis(features: Array) -> Array:
 
     Features are standardised after a signed logarithm; a missing one lies in the middle.
     Instances without any features lie in the middle of all.
-
-    >>> basis(np.array([[0.0, 5.0], [1.0, 5.0], [np.nan, 5.0]])).round(2).tolist()
-    [[-1.22], [1.22], [0.0]]
-    >>> basis(np.ones((4, 3))).shape
-    (4, 0)
     """
     n = len(features)
     with np.errstate(over="ignore"):

@@ -90,6 +90,7 @@ def finish(
     """Yield the runs on an instance until it is over, each before its outcome is observed."""
     decision = first
     while decision is not None:
+        _assert_finite(decision)
         yield decision
         selector.observe(decision, outcome(decision))
         decision = selector.proceed(decision)
@@ -154,8 +155,7 @@ def feedback_in_any_order(make: Factory) -> None:
     assert len(selector.pending) == 8
     for row in (2, 28, 0):
         selector.proceed(decisions[row])
-    for decision in serve(selector, scenario, range(30, 60)):
-        _assert_finite(decision)
+    list(serve(selector, scenario, range(30, 60)))
 
 
 def observed_once(make: Factory) -> None:
@@ -233,19 +233,16 @@ def _assert_finite(decision: Decision) -> None:
 def algorithms_come_and_go(make: Factory) -> None:
     """Algorithms can be added and removed while the selector runs; late outcomes of both are taken."""
     scenario, selector = make.begin()
-    for _ in serve(selector, scenario, range(20)):
-        pass
+    list(serve(selector, scenario, range(20)))
     gone = scenario.algorithms[1]
     late = selector.select(scenario.features[20], among=[gone])
     selector.remove_algorithm(gone)
     assert selector.observe(late, censored_at=scenario.cutoff)
     selector.add_algorithm("newcomer")
-    seen = set()
+    seen: set[str] = set()
     for row in range(21, 60):
         # Where everything is solved at once, there is no need to try others.
-        for decision in finish(selector, selector.select(scenario.features[row]), unsolved):
-            _assert_finite(decision)
-            seen.add(decision.algorithm)
+        seen |= {run.algorithm for run in finish(selector, selector.select(scenario.features[row]), unsolved)}
     assert gone not in seen, "a removed algorithm was chosen"
     assert "newcomer" in seen, "an added algorithm was never tried"
 
@@ -255,7 +252,6 @@ def one_algorithm(make: Factory) -> None:
     scenario = small_scenario(n_algorithms=1)
     for decision in serve(make(scenario), scenario, range(20)):
         assert decision.algorithm == scenario.algorithms[0]
-        _assert_finite(decision)
 
 
 def warm_start_saves_first_runs(make: Factory) -> None:
@@ -277,8 +273,6 @@ def warm_start_saves_first_runs(make: Factory) -> None:
     assert taken[0] == taken[-1], "restored after a warm start, a selector decided differently"
     first = {decision.algorithm for decision in taken[0] if decision.reason == "first run"}
     assert first <= {scenario.algorithms[2]}, f"first runs of {first}, of which runs were known"
-    for decision in taken[0]:
-        _assert_finite(decision)
 
 
 def budgets_fit_the_cutoff(make: Factory) -> None:
@@ -450,7 +444,6 @@ def none_is_refused_or_served(make: Factory) -> None:
         return
     for decision in _mixed(selector, scenario, range(60)):
         assert decision.algorithm in scenario.algorithms
-        _assert_finite(decision)
 
 
 def absent_features_are_saved(make: Factory) -> None:

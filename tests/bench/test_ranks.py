@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tailcut.bench.labels import kind_of
-from tailcut.bench.ranks import rank, ranked_groups
+from tailcut.bench.ranks import _holm, pair_tests, rank, ranked_groups
 from tailcut.errors import InputError
 
 
@@ -96,3 +96,10 @@ def test_a_group_says_what_it_left_out_and_averages_what_is_defined() -> None:
     plain = group.as_dict()
     assert plain["scenarios"] == ("A", "B")
     assert plain["left_out"] == ("C", "D")
+
+
+def test_holm_corrects_for_all_pairs() -> None:
+    assert _holm(np.array([0.01, 0.04, 0.03])).tolist() == [0.03, 0.06, 0.06]
+    values = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 4.0], [1.0, 5.0], [2.0, 7.0], [1.0, 9.0]])
+    (test,) = pair_tests(values, ["a", "b"])
+    assert (test.wins, test.p_holm) == (6, 0.03125)

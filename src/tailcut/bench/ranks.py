@@ -94,13 +94,7 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
 
 
 def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
-    """Return the tests of all pairs, in the order of `selectors`, by `values` of shape (N scenarios, k).
-
-    >>> values = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 4.0], [1.0, 5.0], [2.0, 7.0], [1.0, 9.0]])
-    >>> (test,) = pair_tests(values, ["a", "b"])
-    >>> test.wins, test.p_holm
-    (6, 0.03125)
-    """
+    """Return the tests of all pairs, in the order of `selectors`, by `values` of shape (N scenarios, k)."""
     from scipy import stats  # slow to import
 
     pairs = list(combinations(range(len(selectors)), 2))
@@ -114,11 +108,7 @@ def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
 
 
 def _holm(ps: Array) -> Array:
-    """Return p-values that may be compared with the level as they are.
-
-    >>> _holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Return p-values that may be compared with the level as they are."""
     order = np.argsort(ps)
     steps = np.maximum.accumulate(ps[order] * np.arange(len(ps), 0, -1))
     corrected = np.empty(len(ps))
