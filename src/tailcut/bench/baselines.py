@@ -24,20 +24,12 @@ _EXACT = 50_000
 
 
 def oracle(losses: Array) -> Choices:
-    """Return the best algorithm on each instance (virtual best solver, VBS); losses (n, K) -> (n,).
-
-    >>> oracle(np.array([[1.0, 9.0], [9.0, 1.0], [3.0, 2.0]])).tolist()
-    [0, 1, 1]
-    """
+    """Return the best algorithm on each instance (virtual best solver, VBS); losses (n, K) -> (n,)."""
     return np.asarray(losses.argmin(axis=1))
 
 
 def single_best(losses: Array) -> Choices:
-    """Return, for every instance, the algorithm with the lowest mean loss over all (SBS).
-
-    >>> single_best(np.array([[1.0, 9.0], [9.0, 1.0], [3.0, 2.0]])).tolist()
-    [1, 1, 1]
-    """
+    """Return, for every instance, the algorithm with the lowest mean loss over all (SBS)."""
     return np.full(len(losses), losses.mean(axis=0).argmin(), dtype=np.intp)
 
 

@@ -1,9 +1,8 @@
 """A complete benchmark: reads the scenarios, plans the cells, computes the missing ones, and sums up.
 
-For programs and notebooks, `run` and `compare` do it in two calls. Each cell is stored as soon as it is done.
-An `Executor` takes cells and yields their results as they come, in any order, each once. Two are here, for
-this machine; a third, for a Dask cluster, is `tailcut.cluster.cell_executor`. Scenarios of solution quality
-have mean losses in place of PARk, and a table apart.
+Each cell is stored as soon as it is done. An `Executor` takes cells and yields their results as they come, in
+any order, each once. Two are here, for this machine; a third, for a Dask cluster, is
+`tailcut.cluster.cell_executor`. Scenarios of solution quality have mean losses in place of PARk.
 """
 
 from __future__ import annotations

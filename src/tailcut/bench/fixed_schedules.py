@@ -34,12 +34,7 @@ Stages = tuple[Stage, ...]
 
 
 def spend(stages: Stages, times: Array) -> Array:
-    """Return the seconds until each instance is solved, inf where none of the stages does; times (n, K).
-
-    >>> times = np.array([[1.0, 9.0], [np.inf, 4.0], [7.0, np.inf]])
-    >>> spend((Stage(0, 2.0), Stage(1, 8.0)), times).tolist()
-    [1.0, 6.0, inf]
-    """
+    """Return the seconds until each instance is solved, inf where none of the stages does; times (n, K)."""
     total = np.full(len(times), np.inf)
     before = 0.0
     for algorithm, seconds in stages:
@@ -53,10 +48,6 @@ def best_schedule(times: Array, cutoff: float, penalty: float, most: int) -> Sta
     """Return the stages, at most `most` of 1 to 3, with the lowest mean PARk; times (n, K), inf: unsolved.
 
     docs/reference/hindsight.md says which are tried. Triples are never worse than the best pair.
-
-    >>> times = np.array([[1.0, 9.0], [np.inf, 8.0], [2.0, np.inf]])
-    >>> best_schedule(times, cutoff=10.0, penalty=10.0, most=2)
-    (Stage(algorithm=0, seconds=2.0), Stage(algorithm=1, seconds=8.0))
     """
     table = np.ascontiguousarray(np.where(times <= cutoff, times, np.inf), dtype=np.float64)
     return _best(table.tobytes(), table.shape[1], cutoff, penalty * cutoff, most)
@@ -97,7 +88,7 @@ def _totals(times: Array, followers: Array, cutoff: float, late: float) -> Itera
     order = latest.argsort()  # once for all that begin
     for first in times.T:
         points = np.union1d([0.0], first[np.isfinite(first) & (first <= cutoff)])
-        m = len(points)
+        m, bins = len(points), width * (len(points) + 1)
         ordered = np.sort(first[np.isfinite(first)])
         solved = np.searchsorted(ordered, points, side="right")
         seconds = np.concatenate([[0.0], np.cumsum(ordered)])[solved]
@@ -109,10 +100,7 @@ def _totals(times: Array, followers: Array, cutoff: float, late: float) -> Itera
         slots = (ends + np.arange(width) * (m + 1)).ravel()
         weights = np.where(ends > 0, followers, 0.0).ravel()
         count, followed = (
-            np.bincount(slots, given, width * (m + 1))
-            .reshape(width, m + 1)[:, :0:-1]
-            .cumsum(axis=1)[:, ::-1]
-            .T
+            np.bincount(slots, given, bins).reshape(width, m + 1)[:, :0:-1].cumsum(axis=1)[:, ::-1].T
             for given in (None, weights)
         )
         rest = n - solved[:, None] - count
@@ -131,9 +119,8 @@ def _best_pair(times: Array, cutoff: float, late: float) -> Stages:
 
 def _triples(times: Array, cutoff: float, late: float, pair: Stages) -> Iterator[Stages]:
     """Yield good triples: the best continuation of some first stages, the best of them improved."""
-    firsts = [(stage.algorithm, stage.seconds) for stage in pair[:1]]
-    firsts += _first_stages(times)
-    found = {_continued(first, times, cutoff, late) for first in dict.fromkeys(firsts)}
+    firsts = dict.fromkeys([*pair[:1], *_first_stages(times)])
+    found = {_continued(first, times, cutoff, late) for first in firsts}
     ranked = sorted(found, key=lambda stages: (_cost(stages, times, late), stages))
     yield from ranked[:1]
     for stages in ranked[:_REFINED]:

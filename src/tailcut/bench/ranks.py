@@ -5,9 +5,7 @@ classifiers over multiple data sets", JMLR 2006.
 
 The setting that is best on all scenarios looks better than it is, because it was chosen on what it is
 measured on. So each scenario in turn is left out, the setting that is best on the others is taken, and only
-its result on the one left out counts. Scenarios of one kind are alike, so families are left out, too. A
-setting is a selector with its hyperparameters, as `tailcut:ridge=30.0`; the bare name is the default. One
-that is judged under other conditions (`tailcut@measure-first=25`) is a selector of its own.
+its result on the one left out counts. Scenarios of one kind are alike, so families are left out, too.
 """
 
 from __future__ import annotations
@@ -209,9 +207,8 @@ def choose_settings(
 ) -> list[dict[str, Any]]:
     """Return the choice for each of the selectors, or for all with two settings or more, by name.
 
-    `rows` are finished cells with scenario, selector, seed, par, vbs and sbs, as `Store.rows` has them. A
-    choice is what `choose` returns, with the selector, and in without_gap the scenarios that it is not about:
-    their best algorithm is always the same, so nothing can be normalised.
+    A choice is what `choose` returns of finished cells (`Store.rows`), with the selector, and in without_gap
+    the scenarios whose best algorithm is always the same: nothing can be normalised there.
     """
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -255,8 +252,7 @@ def choose(settings: Sequence[str], scenarios: Sequence[str], npar: Array) -> di
     """Return what each of L settings, the default first, is worth, and what choosing among them is.
 
     `npar` is of shape (L, S, R), for S scenarios and R seeds. A score is the mean npar and the difference to
-    the default. The best has been chosen on all scenarios, so it is better here than elsewhere; by_scenario
-    and by_family have the scores of `leave_out`, None where all scenarios are of one family.
+    the default; by_scenario and by_family have those of `leave_out`, None where all are of one family.
     """
     scored = [{"setting": label, **_score(own, npar[0])} for label, own in zip(settings, npar, strict=True)]
     several = len({family(name) for name in scenarios}) > 1
@@ -296,8 +292,7 @@ def difference(npar: Array, default: Array) -> dict[str, Any]:
     """Return how much more is paid than with the default on the same streams; shapes (S, R) with S >= 2.
 
     seed_error is the standard error of the mean from the spread over the seeds within each scenario, None for
-    one seed; scenario_error is that from the spread over the scenarios, which includes that over the seeds:
-    the error for new scenarios. better_on counts the scenarios with less than the default.
+    one seed; scenario_error, from the spread over the scenarios, is that for new scenarios.
     """
     excess = npar - default
     means = excess.mean(axis=1)

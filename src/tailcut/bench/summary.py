@@ -70,11 +70,7 @@ def normalised(par: float, reference: ReferenceCosts) -> float:
 
 
 def par_name(row: Mapping[str, Any]) -> str:
-    """Return the name of the loss in a cell or a row of the summary.
-
-    >>> par_name({}), par_name({"penalty": 2.0})
-    ('par10', 'par2')
-    """
+    """Return the name of the loss in a cell or a row of the summary."""
     return f"par{row.get('penalty', PENALTY):g}"
 
 

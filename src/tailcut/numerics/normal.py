@@ -1,8 +1,7 @@
 """The normal distribution far out in its tails, and the lognormal under a cutoff.
 
-All these formulas are here. Everything is written so that it stays finite and accurate where the
-textbook forms divide 0 by 0: through the scaled complementary error function erfcx and through
-logarithms of probabilities.
+Everything stays finite and accurate where the textbook forms divide 0 by 0: through the scaled complementary
+error function erfcx and through logarithms of probabilities.
 """
 
 from __future__ import annotations
