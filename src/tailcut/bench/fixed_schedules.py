@@ -61,7 +61,10 @@ def _best(table: bytes, n_algorithms: int, cutoff: float, late: float, most: int
     if most > 1:
         found.append(_best_pair(times, cutoff, late))
     if most > 2:
-        found += _triples(times, cutoff, late, found[-1])
+        firsts = dict.fromkeys([*found[-1][:1], *_first_stages(times)])
+        triples = {_continued(first, times, cutoff, late) for first in firsts}
+        ranked = sorted(triples, key=lambda stages: (_cost(stages, times, late), stages))
+        found += [*ranked[:1], *(_improved(stages, times, cutoff, late) for stages in ranked[:_REFINED])]
     return min(found, key=lambda stages: (_cost(stages, times, late), len(stages)))
 
 
@@ -115,16 +118,6 @@ def _best_pair(times: Array, cutoff: float, late: float) -> Stages:
             best = totals[at, follower]
             found = _stages([(algorithm, float(points[at]))], int(follower), cutoff)
     return found
-
-
-def _triples(times: Array, cutoff: float, late: float, pair: Stages) -> Iterator[Stages]:
-    """Yield good triples: the best continuation of some first stages, the best of them improved."""
-    firsts = dict.fromkeys([*pair[:1], *_first_stages(times)])
-    found = {_continued(first, times, cutoff, late) for first in firsts}
-    ranked = sorted(found, key=lambda stages: (_cost(stages, times, late), stages))
-    yield from ranked[:1]
-    for stages in ranked[:_REFINED]:
-        yield _improved(stages, times, cutoff, late)
 
 
 def _first_stages(times: Array) -> list[tuple[int, float]]:
