@@ -9,7 +9,7 @@ import pytest
 
 from tailcut import Decision, Scenario
 from tailcut.bench.replay import shuffled
-from tailcut.estimate import OutcomeTable, RunEstimate, estimate, estimate_run
+from tailcut.estimate import OutcomeTable, RunEstimate, basis, estimate, estimate_run
 from tailcut.journal import Journal, Project
 from tailcut.journal.instances import Instances
 from tailcut.policies.recorded_runs import RecordedRuns
@@ -154,3 +154,28 @@ def test_runs_made_besides_and_recorded_elsewhere_count(tmp_path: Path) -> None:
     assert found.instances == 1  # what was recorded elsewhere was not asked for here
     assert {one.name: one.par10 for one in found.solvers} == {decision.algorithm: 2.0, other: 4.0}
     assert found.saved == (0.0, 0.0, 0.0)
+
+
+def test_known_costs_are_exact_and_a_solver_that_never_ran_has_bounds_alone() -> None:
+    table = OutcomeTable(
+        ("a", "b", "c"),
+        np.full(2, 10.0),
+        np.zeros((2, 0)),
+        seconds=np.array([[1.0, 2.0, 0.0], [10.0, 3.0, 0.0]]),
+        solved=np.array([[True, False, False], [False, True, False]]),
+        served=np.ones(2, bool),
+    )
+    assert table.known.tolist() == [[True, False, False], [True, True, False]]
+    assert (table.lowest.tolist(), table.highest.tolist()) == ([50.5, 2.5, 0.0], [50.5, 51.5, 100.0])
+    b, a, c = estimate(table)
+    assert (a.name, a.exact, a.par10) == ("a", True, 50.5)
+    assert (c.name, c.par10, c.low, c.high) == ("c", None, 0.0, 100.0)
+    assert (b.name, b.known) == ("b", 1)
+    assert b.par10 is not None
+    assert 2.5 <= b.low < b.par10 < b.high <= 51.5
+
+
+def test_a_missing_feature_lies_in_the_middle_and_a_constant_one_says_nothing() -> None:
+    found = basis(np.array([[0.0, 5.0], [1.0, 5.0], [np.nan, 5.0]]))
+    assert found.round(2).tolist() == [[-1.22], [1.22], [0.0]]
+    assert basis(np.ones((4, 3))).shape == (4, 0)

@@ -1,9 +1,8 @@
 """What each single solver would have cost on the instances of a run, with an interval, from its journal.
 
-Costs that are known are taken as they are: of instances on which a solver ran to its end, by choice or to
-measure. The others are drawn from a model of all runs, which is only a model: how far it is off where a
-solver was not chosen was measured in scenarios in which the truth is known (docs/howto/saved.md); each draw
-is moved by as much. A solver that never ran has no estimate, only bounds.
+Costs that are known are taken as they are. The others are drawn from a model of all runs. How far it is off
+where a solver was not chosen was measured where the truth is known (docs/howto/saved.md); each draw is moved
+by as much. A solver that never ran has no estimate, only bounds.
 
 ``python -m tailcut.estimate STATE PROJECT`` prints the estimate for the latest instances as a line of JSON.
 The service runs it in a separate low-priority process, so that no request waits for it.
@@ -14,24 +13,19 @@ interval j, given that it had not before, has the chance Phi(v) with
     v = level[j] + turn[a, j] + skill[a] + x[i]'(common + own[a]) + ease[i]
 
 where x[i] are a few coordinates of the instance (`basis`). Levels and turns say how solutions spread over
-time; ease[i] is what all solvers find easy or hard about an instance beyond its features (a
-frailty), so a solver's fate on an instance says something about the others' there. All terms but the levels
-are normal around 0, and how large each kind is, is learned too: how unlike each other solvers are, and how
-much that changes with the features. This is what makes an interval wide where a solver was never tried on
-instances like these.
+time; ease[i] is what all solvers find easy or hard about an instance beyond its features (a frailty). All
+terms but the levels are normal around 0, and how large each kind is, is learned too. This is what makes an
+interval wide where a solver was never tried on instances like these.
 
 The posterior is drawn by Gibbs sampling with normal latent variables (Albert and Chib, "Bayesian analysis
 of binary and polychotomous response data", JASA 1993). What was run, and for how long, depends on features
 and on outcomes that were observed, which the model is given; so which cells are missing need not be modelled
 (Rubin, "Inference and missing data", Biometrika 1976).
 
-Why a second survival model beside the forest of `tailcut.schedules`: the forest, taught the same runs, was
-measured in its place. On the nine scenarios of docs/howto/saved.md it is as good: a mean error of 0.121 of
-ten cutoffs against 0.124 here, 90.4% of the intervals with the truth against 92.8%, at the same width. Where
-instances come in families that each suit one solver (the bundled scenario), it is not: an error of 0.19
-against 0.14, and a run that costs 6.7 s where the single best costs 11 s looked like a loss of 4 s. A tree
-knows nothing of a solver in a family where it never ran, so it takes it to be as good there as where it was
-chosen because it is good.
+Why a second survival model beside the forest of `tailcut.schedules`: the forest, taught the same runs, is as
+good on the nine scenarios of docs/howto/saved.md. Where instances come in families that each suit one solver
+(the bundled scenario), its error is 0.19 of ten cutoffs against 0.14: a tree takes a solver to be as good in
+a family where it never ran as where it was chosen because it is good.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -152,17 +146,7 @@ def estimate_run(served: Instances, algorithms: Sequence[str], *, seed: int = 0)
 
 
 def estimate(table: OutcomeTable, *, seed: int = 0) -> tuple[SingleSolverEstimate, ...]:
-    """Return what each solver alone would have cost on the instances served, the lowest estimate first.
-
-    >>> table = OutcomeTable(("a", "b", "c"), np.full(2, 10.0), np.zeros((2, 0)),
-    ...     seconds=np.array([[1.0, 2.0, 0.0], [10.0, 3.0, 0.0]]),
-    ...     solved=np.array([[True, False, False], [False, True, False]]), served=np.ones(2, bool))
-    >>> b, a, c = estimate(table)
-    >>> (a.name, a.exact, a.par10), (c.name, c.par10, c.low, c.high)
-    (('a', True, 50.5), ('c', None, 0.0, 100.0))
-    >>> b.name, b.known, 2.5 <= b.low < b.par10 < b.high <= 51.5
-    ('b', 1, True)
-    """
+    """Return what each solver alone would have cost on the instances served, the lowest estimate first."""
     known, ran = table.known[table.served], table.ran
     exact, tried = np.asarray(known.all(axis=0)), np.asarray(ran.any(axis=0))
     bounds = np.array([table.lowest, table.lowest, table.highest])
@@ -181,7 +165,12 @@ def _doubted_draws(table: OutcomeTable, seed: int) -> Array:
     """Return draws of what every solver costs per instance served, with doubt in the model; (draws, K)."""
     from scipy.special import expit, logit, ndtri
 
-    drawn = np.array([costs[table.served].mean(axis=0) for costs in draw_costs(table, seed)])
+    model, costs = _Sampler(table, basis(table.features), stream(seed, "single solver costs")), []
+    for sweep in range(FIRST_SWEEPS + SWEEPS):
+        model.sweep()
+        if sweep >= FIRST_SWEEPS and sweep % EVERY == 0:
+            costs.append(model.costs()[table.served].mean(axis=0))
+    drawn = np.array(costs)
     lowest, range_ = table.lowest, table.highest - table.lowest
     share = np.clip((drawn - lowest) / np.where(range_ > 0.0, range_, 1.0), 1e-6, 1.0 - 1e-6)
     doubt = np.where(table.solved.any(axis=0), DOUBT, DOUBT_UNSOLVED)
@@ -193,16 +182,7 @@ def _doubted_draws(table: OutcomeTable, seed: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OutcomeTable:
-    """What is known about K solvers on n instances; recorded ones help to predict but are not averaged over.
-
-    >>> table = OutcomeTable(("a", "b"), np.full(2, 10.0), np.zeros((2, 0)),
-    ...     seconds=np.array([[1.0, 2.0], [10.0, 3.0]]), solved=np.array([[True, False], [False, True]]),
-    ...     served=np.ones(2, bool))
-    >>> table.known.tolist()
-    [[True, False], [True, True]]
-    >>> table.lowest.tolist(), table.highest.tolist()
-    ([50.5, 2.5], [50.5, 51.5])
-    """
+    """What is known about K solvers on n instances; recorded ones only help to predict."""
 
     algorithms: tuple[str, ...]
     cutoffs: Array
@@ -243,25 +223,11 @@ class OutcomeTable:
         return np.asarray(self.most[self.served].mean(axis=0))
 
 
-def draw_costs(table: OutcomeTable, seed: int) -> Iterator[Array]:
-    """Yield what every solver may have cost on every instance, shape (n, K), draw after draw."""
-    model = _Sampler(table, basis(table.features), stream(seed, "single solver costs"))
-    for sweep in range(FIRST_SWEEPS + SWEEPS):
-        model.sweep()
-        if sweep >= FIRST_SWEEPS and sweep % EVERY == 0:
-            yield model.costs()
-
-
 def basis(features: Array) -> Array:
     """Return the leading principal components of features, (n, d) -> (n, q); rows have a mean square of 1.
 
     Features are standardised after a signed logarithm; a missing one lies in the middle.
     Instances without any features lie in the middle of all.
-
-    >>> basis(np.array([[0.0, 5.0], [1.0, 5.0], [np.nan, 5.0]])).round(2).tolist()
-    [[-1.22], [1.22], [0.0]]
-    >>> basis(np.ones((4, 3))).shape
-    (4, 0)
     """
     n = len(features)
     with np.errstate(over="ignore"):
@@ -326,21 +292,15 @@ class _Sampler:
         return np.asarray(self._design @ self.own.T + (self.x @ self.common + self.ease)[:, None])
 
     def sweep(self) -> None:
-        """Draw everything once, each kind of term given all others."""
         rng, sizes = self._rng, self.variances
         mean = self._by_cell().ravel()[self._cell]
         mean = mean + self.level[self._interval] + self.turn.ravel()[self._turn]
         left = _truncated(mean, self._yes, rng) - mean
-        left += self.level[self._interval]
-        self.level = self._grouped(left, self._interval, self.level.shape, _WIDTH**2, _MIDDLE)
-        left -= self.level[self._interval]
-        left += self.turn.ravel()[self._turn]
-        self.turn = self._grouped(left, self._turn, self.turn.shape, sizes["turn"])
-        left -= self.turn.ravel()[self._turn]
+        self.level = self._grouped(left, self._interval, self.level, _WIDTH**2, _MIDDLE)
+        self.turn = self._grouped(left, self._turn, self.turn, sizes["turn"])
         left = self._draw_own(left)
         left = self._draw_common(left)
-        left += self.ease[self._row]
-        self.ease = self._grouped(left, self._row, self.ease.shape, sizes["ease"])
+        self.ease = self._grouped(left, self._row, self.ease, sizes["ease"])
         m = self.x.shape[1]
         ran = self._counts.any(axis=0)
         self.variances = {
@@ -352,13 +312,15 @@ class _Sampler:
         }
 
     def _grouped(
-        self, left: Array, group: NDArray[np.intp], shape: tuple[int, ...], size: float, middle: float = 0.0
+        self, left: Array, group: NDArray[np.intp], term: Array, size: float, middle: float = 0.0
     ) -> Array:
-        """Draw terms of which each observation has one."""
-        count = int(np.prod(shape))
-        precision = np.bincount(group, minlength=count) + 1.0 / size
-        drawn = (np.bincount(group, left, count) + middle / size) / precision
-        return np.asarray(drawn + self._rng.standard_normal(count) / np.sqrt(precision)).reshape(shape)
+        """Draw a term of which each observation has one value; `left` is what it leaves of them."""
+        left += term.ravel()[group]
+        precision = np.bincount(group, minlength=term.size) + 1.0 / size
+        drawn = (np.bincount(group, left, term.size) + middle / size) / precision
+        drawn = drawn + self._rng.standard_normal(term.size) / np.sqrt(precision)
+        left -= drawn[group]
+        return np.asarray(drawn).reshape(term.shape)
 
     def _draw_own(self, left: Array) -> Array:
         by_cell = self._design @ self.own.T

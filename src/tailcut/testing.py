@@ -25,7 +25,7 @@ import numpy as np
 from tailcut import errors
 from tailcut.catalogue import recipe
 from tailcut.errors import InputError
-from tailcut.explain import AlgorithmBelief, Explanation
+from tailcut.explain import AlgorithmBelief
 from tailcut.policies.recipes import Row
 from tailcut.scenarios.synthetic import SyntheticScenario, generate
 from tailcut.selector import Selector
@@ -82,7 +82,6 @@ def learned(selector: Selector) -> bytes:
 
 
 def unsolved(decision: Decision) -> Outcome:
-    """Return the outcome of a run that used up its budget."""
     return Outcome.censored(decision.budget)
 
 
@@ -92,6 +91,7 @@ def finish(
     """Yield the runs on an instance until it is over, each before its outcome is observed."""
     decision = first
     while decision is not None:
+        _assert_finite(decision)
         yield decision
         selector.observe(decision, outcome(decision))
         decision = selector.proceed(decision)
@@ -156,8 +156,7 @@ def feedback_in_any_order(make: Factory) -> None:
     assert len(selector.pending) == 8
     for row in (2, 28, 0):
         selector.proceed(decisions[row])
-    for decision in serve(selector, scenario, range(30, 60)):
-        _assert_finite(decision)
+    list(serve(selector, scenario, range(30, 60)))
 
 
 def observed_once(make: Factory) -> None:
@@ -235,19 +234,16 @@ def _assert_finite(decision: Decision) -> None:
 def algorithms_come_and_go(make: Factory) -> None:
     """Algorithms can be added and removed while the selector runs; late outcomes of both are taken."""
     scenario, selector = make.begin()
-    for _ in serve(selector, scenario, range(20)):
-        pass
+    list(serve(selector, scenario, range(20)))
     gone = scenario.algorithms[1]
     late = selector.select(scenario.features[20], among=[gone])
     selector.remove_algorithm(gone)
     assert selector.observe(late, censored_at=scenario.cutoff)
     selector.add_algorithm("newcomer")
-    seen = set()
+    seen: set[str] = set()
     for row in range(21, 60):
         # Where everything is solved at once, there is no need to try others.
-        for decision in finish(selector, selector.select(scenario.features[row]), unsolved):
-            _assert_finite(decision)
-            seen.add(decision.algorithm)
+        seen |= {run.algorithm for run in finish(selector, selector.select(scenario.features[row]), unsolved)}
     assert gone not in seen, "a removed algorithm was chosen"
     assert "newcomer" in seen, "an added algorithm was never tried"
 
@@ -257,7 +253,6 @@ def one_algorithm(make: Factory) -> None:
     scenario = small_scenario(n_algorithms=1)
     for decision in serve(make(scenario), scenario, range(20)):
         assert decision.algorithm == scenario.algorithms[0]
-        _assert_finite(decision)
 
 
 def warm_start_saves_first_runs(make: Factory) -> None:
@@ -279,8 +274,6 @@ def warm_start_saves_first_runs(make: Factory) -> None:
     assert taken[0] == taken[-1], "restored after a warm start, a selector decided differently"
     first = {decision.algorithm for decision in taken[0] if decision.reason == "first run"}
     assert first <= {scenario.algorithms[2]}, f"first runs of {first}, of which runs were known"
-    for decision in taken[0]:
-        _assert_finite(decision)
 
 
 def budgets_fit_the_cutoff(make: Factory) -> None:
@@ -400,8 +393,15 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     assert (explanation.decision, explanation.algorithm) == (decision.id, decision.algorithm)
     assert {belief.name: belief.score for belief in explanation.algorithms} == dict(decision.scores)
     assert explanation.features == tuple(sorted(explanation.features, key=lambda one: -abs(one.effect)))
-    for belief in explanation.algorithms:
-        _check_belief(belief, explanation)
+    for belief in explanation.algorithms:  # a forecast has all its numbers or none, and they make sense
+        values = astuple(belief)[3:]
+        median, low, high, timeout, loss = (float(value or 0.0) for value in values)
+        assert set(values) == {None} or None not in values, f"an incomplete forecast: {belief}"
+        assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
+        # A quantile may be infinite: where nothing was ever seen, nothing is known.
+        assert 0.0 <= low <= median <= high, f"an interval out of order: {belief}"
+        assert 0.0 <= timeout <= 1.0, f"no probability: {belief}"
+        assert 0.0 <= loss <= explanation.penalty * explanation.cutoff * (1 + 1e-9), f"no PARk: {belief}"
     constants: list[str] = []
     json.loads(explanation.to_json(), parse_constant=constants.append)
     assert not constants, f"{constants} are not strict JSON"
@@ -411,18 +411,6 @@ def _check_explanation(selector: Selector, decision: Decision) -> None:
     restored = Selector.from_bytes(selector.to_bytes()) if selector.can_be_saved else selector
     assert restored.explain(travelled) == explanation, "a restored selector explains differently"
     refused(selector, errors.NotExplainedError, travelled.explain)  # it has lost its selector
-
-
-def _check_belief(belief: AlgorithmBelief, explanation: Explanation) -> None:
-    """Check that a forecast has all its numbers or none, and that they make sense."""
-    values = astuple(belief)[3:]
-    median, low, high, timeout, loss = (float(value or 0.0) for value in values)
-    assert set(values) == {None} or None not in values, f"an incomplete forecast: {belief}"
-    assert all(map(math.isfinite, (timeout, loss))), f"{belief}"
-    # A quantile may be infinite: where nothing was ever seen, nothing is known.
-    assert 0.0 <= low <= median <= high, f"an interval out of order: {belief}"
-    assert 0.0 <= timeout <= 1.0, f"no probability: {belief}"
-    assert 0.0 <= loss <= explanation.penalty * explanation.cutoff * (1 + 1e-9), f"no PARk: {belief}"
 
 
 def asking_changes_nothing(make: Factory) -> None:
@@ -457,7 +445,6 @@ def none_is_refused_or_served(make: Factory) -> None:
         return
     for decision in _mixed(selector, scenario, range(60)):
         assert decision.algorithm in scenario.algorithms
-        _assert_finite(decision)
 
 
 def absent_features_are_saved(make: Factory) -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tailcut.bench.labels import kind_of
-from tailcut.bench.ranks import _critical_difference, rank, ranked_groups
+from tailcut.bench.ranks import _holm, pair_tests, rank, ranked_groups
 from tailcut.errors import InputError
 
 
@@ -25,7 +25,9 @@ def test_friedman_equals_scipy_also_with_ties() -> None:
 @pytest.mark.parametrize(("k", "q"), [(2, 1.960), (3, 2.343), (5, 2.728), (10, 3.164)])
 def test_the_critical_difference_uses_the_published_q(k: int, q: float) -> None:
     """q at the level 0.05 for k classifiers, from Table 5(a) of Demšar (2006)."""
-    assert _critical_difference(14, k, 0.05) == pytest.approx(q * np.sqrt(k * (k + 1) / (6 * 14)), rel=5e-4)
+    values = np.random.default_rng(0).standard_normal((14, k))
+    found = rank(values, list("abcdefghij")[:k], [str(i) for i in range(14)], alpha=0.05)
+    assert found.critical_difference == pytest.approx(q * np.sqrt(k * (k + 1) / (6 * 14)), rel=5e-4)
 
 
 def test_ranks_wins_and_order() -> None:
@@ -94,3 +96,10 @@ def test_a_group_says_what_it_left_out_and_averages_what_is_defined() -> None:
     plain = group.as_dict()
     assert plain["scenarios"] == ("A", "B")
     assert plain["left_out"] == ("C", "D")
+
+
+def test_holm_corrects_for_all_pairs() -> None:
+    assert _holm(np.array([0.01, 0.04, 0.03])).tolist() == [0.03, 0.06, 0.06]
+    values = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 4.0], [1.0, 5.0], [2.0, 7.0], [1.0, 9.0]])
+    (test,) = pair_tests(values, ["a", "b"])
+    assert (test.wins, test.p_holm) == (6, 0.03125)

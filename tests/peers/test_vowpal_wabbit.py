@@ -32,7 +32,7 @@ def test_costs_stand_before_the_action_with_their_probability() -> None:
         lines[1 + step % 3] = f"0:{step / 10}:{chosen:.9g} |a a{step % 3}"
         by_hand.learn(lines)
         model.update(step % 3, X, step / 10, 1.0)
-    assert model.probabilities(X).tolist() == by_hand.predict(model.example(X))
+    assert model.losses(X).tolist() == (-np.log(by_hand.predict(model.example(X)))).tolist()
 
 
 def test_recorded_runs_were_chosen_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_it_learns_which_algorithm_is_best(explorer: str) -> None:
     for _ in range(300):
         chosen = int(rng.integers(3))
         model.update(chosen, X, 0.0 if chosen == 1 else 1.0, 1.0)
-    assert model.probabilities(X).argmax() == 1
+    assert model.losses(X).argmin() == 1
 
 
 def test_choices_follow_the_probabilities() -> None:

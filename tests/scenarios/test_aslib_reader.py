@@ -14,7 +14,7 @@ from tailcut import Scenario
 from tailcut.errors import MissingExtraError, ScenarioError
 from tailcut.scenarios import STATUSES, check_scenario
 from tailcut.scenarios.arff import Problems
-from tailcut.scenarios.aslib_reader import build
+from tailcut.scenarios.aslib_reader import _doubles, _gaps, _mean, _median, _most_frequent, build
 
 DESCRIPTION = """\
 scenario_id: Odd
@@ -362,3 +362,15 @@ def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'tailcut\[aslib\]'"):
         Scenario.read(written(tmp_path))
+
+
+def test_repetitions_are_combined_by_cell() -> None:
+    """What is not known does not count; of statuses as frequent as each other the first one does."""
+    cells = np.array([0, 1, 0, 1, 1])
+    median = _median(cells, np.array([1.0, 5.0, 2.0, np.nan, 9.0]), 3)
+    np.testing.assert_array_equal(median, [1.5, 7.0, math.nan])
+    mean = _mean(np.array([0, 0, 1]), np.array([1.0, 2.0, np.nan]), 2)
+    np.testing.assert_array_equal(mean, [1.5, math.nan])
+    assert _most_frequent(np.array([0, 0, 0, 1, 1]), np.array([2, 1, 1, 3, 2]), 2, 4).tolist() == [1, 3]
+    assert _doubles(np.array([0, 1, 0, 0]), np.array([1, 1, 2, 1])) == [3]
+    assert _gaps(np.array([5, 1, 1, 2]), 8) == [0, 3, 4, 6, 7]

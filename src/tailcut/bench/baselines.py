@@ -24,20 +24,12 @@ _EXACT = 50_000
 
 
 def oracle(losses: Array) -> Choices:
-    """Return the best algorithm on each instance (virtual best solver, VBS); losses (n, K) -> (n,).
-
-    >>> oracle(np.array([[1.0, 9.0], [9.0, 1.0], [3.0, 2.0]])).tolist()
-    [0, 1, 1]
-    """
+    """Return the best algorithm on each instance (virtual best solver, VBS); losses (n, K) -> (n,)."""
     return np.asarray(losses.argmin(axis=1))
 
 
 def single_best(losses: Array) -> Choices:
-    """Return, for every instance, the algorithm with the lowest mean loss over all (SBS).
-
-    >>> single_best(np.array([[1.0, 9.0], [9.0, 1.0], [3.0, 2.0]])).tolist()
-    [1, 1, 1]
-    """
+    """Return, for every instance, the algorithm with the lowest mean loss over all (SBS)."""
     return np.full(len(losses), losses.mean(axis=0).argmin(), dtype=np.intp)
 
 
@@ -80,9 +72,7 @@ def replay_baseline(
         choices = best_in_training(losses, folds)
     else:
         choices = oracle(losses) if name == "oracle" else single_best(losses)
-    if hasattr(
-        runs, "ratings"
-    ):  # they have no curves, and in one order their mean is the same for every seed
+    if hasattr(runs, "ratings"):  # without curves: in one order their mean is the same for every seed
         order = np.arange(len(order))
     cpu = np.fmin(runs.runtimes[order, choices[order]], runs.cutoff)
     return Trace(order, choices[order], nothing, nothing, cpu)

@@ -1,9 +1,8 @@
 """A complete benchmark: reads the scenarios, plans the cells, computes the missing ones, and sums up.
 
-For programs and notebooks, `run` and `compare` do it in two calls. Each cell is stored as soon as it is done.
-An `Executor` takes cells and yields their results as they come, in any order, each once. Two are here, for
-this machine; a third, for a Dask cluster, is `tailcut.cluster.cell_executor`. Scenarios of solution quality
-have mean losses in place of PARk, and a table apart.
+Each cell is stored as soon as it is done. An `Executor` takes cells and yields their results as they come, in
+any order, each once. Two are here, for this machine; a third, for a Dask cluster, is
+`tailcut.cluster.cell_executor`. Scenarios of solution quality have mean losses in place of PARk.
 """
 
 from __future__ import annotations
@@ -123,10 +122,7 @@ def run_cells(
     executor: Executor | None = None,
     progress: BenchProgress = SILENT,
 ) -> list[tuple[Cell, Result]]:
-    """Compute those cells that the store lacks, write each to it when done, and return those that failed.
-
-    They are computed by `executor`; without one, by `jobs` processes of this machine.
-    """
+    """Compute those cells that the store lacks, write each to it when done, and return those that failed."""
     done = store.done()
     progress.cells_planned(cells, [cell for cell in cells if cell.hash in done])
     missing = {cell.hash: cell for cell in cells if cell.hash not in done}
@@ -160,7 +156,6 @@ def import_selectors(modules: Iterable[str]) -> None:
 
 @lru_cache(maxsize=2)
 def read(folder: str) -> Scenario:
-    """Return a scenario, read once per process and run of equal cells."""
     return Scenario.read(folder)
 
 
@@ -495,7 +490,6 @@ def compare(outcome: BenchOutcome) -> list[RankedGroup]:
 
 
 def _folder(scenarios: Scenarios, scratch: Path) -> Path:
-    """Return a folder that holds the scenarios, writing those that are in memory."""
     if scenarios is None:
         return bundled.FOLDER
     if isinstance(scenarios, str | os.PathLike):

@@ -2,7 +2,7 @@
 
 A schedule is defined by its switch points. Between two runtimes of an algorithm, a later switch only delays
 what follows, so only an algorithm's own runtimes matter as switch points, and the best pair is found exactly.
-For triples, only some first switch points are tried; see `best_schedule`.
+For triples, only some first switch points are tried.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tailcut.types import Array
 
@@ -35,12 +34,7 @@ Stages = tuple[Stage, ...]
 
 
 def spend(stages: Stages, times: Array) -> Array:
-    """Return the seconds until each instance is solved, inf where none of the stages does; times (n, K).
-
-    >>> times = np.array([[1.0, 9.0], [np.inf, 4.0], [7.0, np.inf]])
-    >>> spend((Stage(0, 2.0), Stage(1, 8.0)), times).tolist()
-    [1.0, 6.0, inf]
-    """
+    """Return the seconds until each instance is solved, inf where none of the stages does; times (n, K)."""
     total = np.full(len(times), np.inf)
     before = 0.0
     for algorithm, seconds in stages:
@@ -53,14 +47,7 @@ def spend(stages: Stages, times: Array) -> Array:
 def best_schedule(times: Array, cutoff: float, penalty: float, most: int) -> Stages:
     """Return the stages, at most `most` of 1 to 3, with the lowest mean PARk; times (n, K), inf: unsolved.
 
-    Pairs are searched through completely. Triples are searched through completely where no algorithm has
-    more than 24 distinct runtimes and the table is small; else their first switch is one of some quantiles
-    of the runtimes, or the best pair's, and the best of them are improved stage by stage until nothing
-    changes. The triple returned is never worse than the best pair.
-
-    >>> times = np.array([[1.0, 9.0], [np.inf, 8.0], [2.0, np.inf]])
-    >>> best_schedule(times, cutoff=10.0, penalty=10.0, most=2)
-    (Stage(algorithm=0, seconds=2.0), Stage(algorithm=1, seconds=8.0))
+    docs/reference/hindsight.md says which are tried. Triples are never worse than the best pair.
     """
     table = np.ascontiguousarray(np.where(times <= cutoff, times, np.inf), dtype=np.float64)
     return _best(table.tobytes(), table.shape[1], cutoff, penalty * cutoff, most)
@@ -74,7 +61,10 @@ def _best(table: bytes, n_algorithms: int, cutoff: float, late: float, most: int
     if most > 1:
         found.append(_best_pair(times, cutoff, late))
     if most > 2:
-        found += _triples(times, cutoff, late, found[-1])
+        firsts = dict.fromkeys([*found[-1][:1], *_first_stages(times)])
+        triples = {_continued(first, times, cutoff, late) for first in firsts}
+        ranked = sorted(triples, key=lambda stages: (_cost(stages, times, late), stages))
+        found += [*ranked[:1], *(_improved(stages, times, cutoff, late) for stages in ranked[:_REFINED])]
     return min(found, key=lambda stages: (_cost(stages, times, late), len(stages)))
 
 
@@ -89,76 +79,45 @@ def _stages(switches: list[tuple[int, float]], last: int, cutoff: float) -> Stag
     return (*kept, Stage(last, cutoff - sum(stage.seconds for stage in kept)))
 
 
-class _Followers(NamedTuple):
-    """What may follow a first stage; prepared once for all first stages."""
+def _totals(times: Array, followers: Array, cutoff: float, late: float) -> Iterator[tuple[Array, Array]]:
+    """Yield, per algorithm that begins, switch points (m,) and the summed loss of switching there, (m, J).
 
-    times: Array
-    """Seconds until each solves an instance, shape (n, J)."""
-    latest: Array
-    """Each may start this late to solve the instance before the cutoff: all n J, in increasing order."""
-    order: NDArray[np.intp]
-    """Where each of these is in `times`, row after row."""
-
-    @staticmethod
-    def within(times: Array, cutoff: float) -> _Followers:
-        """Return followers that solve instances after `times`, shape (n, J), if that is within the cutoff."""
-        latest = (cutoff - times).ravel()
-        order = latest.argsort()
-        return _Followers(times, latest[order], order)
-
-    def in_time(self, points: Array) -> NDArray[np.intp]:
-        """Return at how many of these points, which increase, it is not too late to start; shape (n, J)."""
-        too_late = np.bincount(np.searchsorted(self.latest, points), minlength=len(self.latest) + 1)
-        found = np.empty(len(self.latest), dtype=np.intp)
-        found[self.order] = too_late[:-1].cumsum()
-        return found.reshape(self.times.shape)
-
-
-def _totals(first: Array, followers: _Followers, cutoff: float, late: float) -> tuple[Array, Array]:
-    """Return switch points, shape (m,), and the summed loss of switching there, shape (m, J).
-
-    `first` are runtimes of the algorithm that begins, shape (n,). An instance counts for the follower at
-    switch points before its own `first` and at most cutoff - follower, a range from the smallest on; so one
-    histogram of the ranges' ends counts them all.
+    `followers` are the seconds in which each of J followers solves an instance, shape (n, J). An instance
+    counts for the follower at switch points before its own `first` and at most cutoff - follower, a range
+    from the smallest on; so one histogram of the ranges' ends counts them all.
     """
-    n, width = followers.times.shape
-    points = np.union1d([0.0], first[np.isfinite(first) & (first <= cutoff)])
-    m = len(points)
-    ordered = np.sort(first[np.isfinite(first)])
-    solved = np.searchsorted(ordered, points, side="right")
-    seconds = np.concatenate([[0.0], np.cumsum(ordered)])[solved]
-    ends = np.minimum(np.searchsorted(points, first, side="left")[:, None], followers.in_time(points))
-    slots = (ends + np.arange(width) * (m + 1)).ravel()
-    weights = np.where(ends > 0, followers.times, 0.0).ravel()
-    count, followed = (
-        np.bincount(slots, given, width * (m + 1)).reshape(width, m + 1)[:, :0:-1].cumsum(axis=1)[:, ::-1].T
-        for given in (None, weights)
-    )
-    rest = n - solved[:, None] - count
-    return points, seconds[:, None] + count * points[:, None] + followed + late * rest
+    n, width = followers.shape
+    latest = (cutoff - followers).ravel()
+    order = latest.argsort()  # once for all that begin
+    for first in times.T:
+        points = np.union1d([0.0], first[np.isfinite(first) & (first <= cutoff)])
+        m, bins = len(points), width * (len(points) + 1)
+        ordered = np.sort(first[np.isfinite(first)])
+        solved = np.searchsorted(ordered, points, side="right")
+        seconds = np.concatenate([[0.0], np.cumsum(ordered)])[solved]
+        too_late = np.bincount(np.searchsorted(latest[order], points), minlength=n * width + 1)
+        in_time = np.empty(n * width, dtype=np.intp)
+        in_time[order] = too_late[:-1].cumsum()
+        before = np.searchsorted(points, first, side="left")[:, None]
+        ends = np.minimum(before, in_time.reshape(followers.shape))
+        slots = (ends + np.arange(width) * (m + 1)).ravel()
+        weights = np.where(ends > 0, followers, 0.0).ravel()
+        count, followed = (
+            np.bincount(slots, given, bins).reshape(width, m + 1)[:, :0:-1].cumsum(axis=1)[:, ::-1].T
+            for given in (None, weights)
+        )
+        rest = n - solved[:, None] - count
+        yield points, seconds[:, None] + count * points[:, None] + followed + late * rest
 
 
 def _best_pair(times: Array, cutoff: float, late: float) -> Stages:
     best, found = np.inf, _stages([], 0, cutoff)
-    followers = _Followers.within(times, cutoff)
-    for algorithm in range(times.shape[1]):
-        points, totals = _totals(times[:, algorithm], followers, cutoff, late)
+    for algorithm, (points, totals) in enumerate(_totals(times, times, cutoff, late)):
         at, follower = np.unravel_index(int(totals.argmin()), totals.shape)
         if totals[at, follower] < best:
             best = totals[at, follower]
             found = _stages([(algorithm, float(points[at]))], int(follower), cutoff)
     return found
-
-
-def _triples(times: Array, cutoff: float, late: float, pair: Stages) -> Iterator[Stages]:
-    """Yield good triples: the best continuation of some first stages, the best of them improved."""
-    firsts = [(stage.algorithm, stage.seconds) for stage in pair[:1]]
-    firsts += _first_stages(times)
-    found = {_continued(first, times, cutoff, late) for first in dict.fromkeys(firsts)}
-    ranked = sorted(found, key=lambda stages: (_cost(stages, times, late), stages))
-    yield from ranked[:1]
-    for stages in ranked[:_REFINED]:
-        yield _improved(stages, times, cutoff, late)
 
 
 def _first_stages(times: Array) -> list[tuple[int, float]]:
@@ -189,13 +148,11 @@ def _improved(stages: Stages, times: Array, cutoff: float, late: float) -> Stage
     cost = _cost(stages, times, late)
     while len(stages) == 3:
         end = (stages[1], stages[2]._replace(seconds=cutoff))  # how long it gets is up to the beginning
-        following = _Followers.within(spend(end, times)[:, None], cutoff)
-        starts = []
-        for algorithm in range(times.shape[1]):
-            points, totals = _totals(times[:, algorithm], following, cutoff, late)
-            at = int(totals.argmin())
-            starts.append((float(totals[at, 0]), algorithm, float(points[at])))
-        _, algorithm, seconds = min(starts)
+        following = _totals(times, spend(end, times)[:, None], cutoff, late)
+        _, algorithm, seconds = min(
+            (float(totals.min()), algorithm, float(points[int(totals.argmin())]))
+            for algorithm, (points, totals) in enumerate(following)
+        )
         candidate = _continued((algorithm, seconds), times, cutoff, late)
         better = _cost(candidate, times, late)
         if better >= cost:

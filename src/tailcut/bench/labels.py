@@ -36,15 +36,7 @@ class ContenderKind(StrEnum):
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions of a contender in the benchmark, in addition to its hyperparameters.
-
-    >>> Conditions.parse("measure-first=25,measure-cutoff=0.1").label
-    'measure-first=25,measure-cutoff=0.1'
-    >>> Conditions.parse("cv,learn-on") == Conditions(cv=True, learn_on=True)
-    True
-    >>> Conditions().label
-    ''
-    """
+    """The conditions of a contender in the benchmark, in addition to its hyperparameters."""
 
     measure_first: int = 0
     """The number of instances at the start of the stream that are run with every algorithm."""
@@ -89,7 +81,6 @@ class Conditions:
 
     @staticmethod
     def parse(text: str) -> Conditions:
-        """Return the conditions in a label; raise if they are invalid."""
         given: dict[str, Any] = {}
         kinds = {name.replace("_", "-"): type(usual) for name, usual in vars(STREAM).items()}
         for option in filter(None, (part.strip() for part in text.split(","))):
@@ -150,9 +141,5 @@ def kind_of(label: str) -> ContenderKind:
 
 
 def labelled(label: str) -> str:
-    """Return a label for people, which marks schedules.
-
-    >>> labelled("round_robin"), labelled("sbs")
-    ('round_robin (schedule)', 'sbs')
-    """
+    """Return a label for people, which marks schedules."""
     return f"{label} (schedule)" if is_schedule(label) else label

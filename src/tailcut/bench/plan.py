@@ -77,7 +77,6 @@ class Contender:
 
     @staticmethod
     def of(name: str, **given: Any) -> Contender:
-        """Return a contender, or say what is wrong with its name or hyperparameters."""
         if name in BASELINES:
             if given:
                 raise InputError(f"{name} has no hyperparameters")
@@ -139,10 +138,7 @@ def plan(
     *,
     first_seed: int = 0,
 ) -> list[Cell]:
-    """Return all cells, scenario by scenario; `scenarios` pairs each with the folder it came from.
-
-    The seeds are `first_seed`, `first_seed + 1`, ..., as many as `seeds` says.
-    """
+    """Return all cells, scenario by scenario; `scenarios` pairs each with the folder it came from."""
     codes = {contender: fingerprint(contender.row) for contender in contenders}
     for contender in codes:
         if contender.selector == "sbs_train" and not contender.conditions.cv:
@@ -237,7 +233,6 @@ def fingerprint(row: Row | None) -> Fingerprint:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield the classes and functions in a slot of a row."""
     if isinstance(value, partial):
         for inner in (value.func, *value.args, *value.keywords.values()):
             yield from _parts(inner)

@@ -5,9 +5,7 @@ classifiers over multiple data sets", JMLR 2006.
 
 The setting that is best on all scenarios looks better than it is, because it was chosen on what it is
 measured on. So each scenario in turn is left out, the setting that is best on the others is taken, and only
-its result on the one left out counts. Scenarios of one kind are alike, so families are left out, too. A
-setting is a selector with its hyperparameters, as `tailcut:ridge=30.0`; the bare name is the default. One
-that is judged under other conditions (`tailcut@measure-first=25`) is a selector of its own.
+its result on the one left out counts. Scenarios of one kind are alike, so families are left out, too.
 """
 
 from __future__ import annotations
@@ -65,7 +63,6 @@ class Ranking:
 
 
 def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float = 0.05) -> Ranking:
-    """Return the ranking by `values`, shape (N scenarios, k selectors)."""
     from scipy import stats  # slow to import
 
     n, k = values.shape
@@ -74,7 +71,12 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
     ranks = stats.rankdata(values, axis=1)
     average = ranks.mean(axis=0)
     wins = (values == values.min(axis=1, keepdims=True)).sum(axis=0)
-    chi2 = _friedman(ranks)
+    # Friedman's chi-squared, corrected for ties; scipy's refuses two selectors.
+    between = n * float(((average - (k + 1) / 2) ** 2).sum())
+    within = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
+    chi2 = between / within if within > 0.0 else 0.0
+    # Nemenyi's difference takes the studentised range for infinite degrees of freedom.
+    q = float(stats.studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2.0)
     order = np.argsort(average, kind="stable")
     return Ranking(
         selectors=tuple(selectors[i] for i in order),
@@ -83,36 +85,14 @@ def rank(values: Array, selectors: list[str], scenarios: list[str], alpha: float
         wins=tuple(wins[order].tolist()),
         friedman_chi2=chi2,
         friedman_p=float(stats.chi2.sf(chi2, k - 1)),
-        critical_difference=_critical_difference(n, k, alpha),
+        critical_difference=q * math.sqrt(k * (k + 1) / (6.0 * n)),
         alpha=alpha,
         pairs=pair_tests(values[:, order], [selectors[i] for i in order]),
     )
 
 
-def _friedman(ranks: Array) -> float:
-    """Return Friedman's chi-squared, corrected for ties; scipy's refuses two selectors."""
-    n, k = ranks.shape
-    between = n * float(((ranks.mean(axis=0) - (k + 1) / 2) ** 2).sum())
-    within = float(((ranks - (k + 1) / 2) ** 2).sum()) / (n * (k - 1))
-    return between / within if within > 0.0 else 0.0
-
-
-def _critical_difference(n: int, k: int, alpha: float) -> float:
-    """Return q sqrt(k (k + 1) / (6 n)), q from the studentised range for infinite degrees of freedom."""
-    from scipy import stats
-
-    q = float(stats.studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2.0)
-    return q * math.sqrt(k * (k + 1) / (6.0 * n))
-
-
 def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
-    """Return the tests of all pairs, in the order of `selectors`, by `values` of shape (N scenarios, k).
-
-    >>> values = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 4.0], [1.0, 5.0], [2.0, 7.0], [1.0, 9.0]])
-    >>> (test,) = pair_tests(values, ["a", "b"])
-    >>> test.wins, test.p_holm
-    (6, 0.03125)
-    """
+    """Return the tests of all pairs, in the order of `selectors`, by `values` of shape (N scenarios, k)."""
     from scipy import stats  # slow to import
 
     pairs = list(combinations(range(len(selectors)), 2))
@@ -126,11 +106,7 @@ def pair_tests(values: Array, selectors: list[str]) -> tuple[PairTest, ...]:
 
 
 def _holm(ps: Array) -> Array:
-    """Return p-values that may be compared with the level as they are.
-
-    >>> _holm(np.array([0.01, 0.04, 0.03])).tolist()
-    [0.03, 0.06, 0.06]
-    """
+    """Return p-values that may be compared with the level as they are."""
     order = np.argsort(ps)
     steps = np.maximum.accumulate(ps[order] * np.arange(len(ps), 0, -1))
     corrected = np.empty(len(ps))
@@ -168,10 +144,7 @@ class RankedGroup:
 def ranked_groups(
     rows: Sequence[SummaryRow], names: Sequence[str] | None = None, alpha: float = 0.05
 ) -> list[RankedGroup]:
-    """Rank the contenders named; else those that pick once and, if two or more, the schedules by themselves.
-
-    A single schedule is not ranked.
-    """
+    """Rank the contenders named; else those that pick once and, if two or more, the schedules apart."""
     present = list(dict.fromkeys(row["selector"] for row in rows))
     unknown = [name for name in names or () if name not in present]
     if unknown:
@@ -234,9 +207,8 @@ def choose_settings(
 ) -> list[dict[str, Any]]:
     """Return the choice for each of the selectors, or for all with two settings or more, by name.
 
-    `rows` are finished cells with scenario, selector, seed, par, vbs and sbs, as `Store.rows` has them. A
-    choice is what `choose` returns, with the selector, and in without_gap the scenarios that it is not about:
-    their best algorithm is always the same, so nothing can be normalised.
+    A choice is what `choose` returns of finished cells (`Store.rows`), with the selector, and in without_gap
+    the scenarios whose best algorithm is always the same: nothing can be normalised there.
     """
     by_name: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -280,8 +252,7 @@ def choose(settings: Sequence[str], scenarios: Sequence[str], npar: Array) -> di
     """Return what each of L settings, the default first, is worth, and what choosing among them is.
 
     `npar` is of shape (L, S, R), for S scenarios and R seeds. A score is the mean npar and the difference to
-    the default. The best has been chosen on all scenarios, so it is better here than elsewhere; by_scenario
-    and by_family have the scores of `leave_out`, None where all scenarios are of one family.
+    the default; by_scenario and by_family have those of `leave_out`, None where all are of one family.
     """
     scored = [{"setting": label, **_score(own, npar[0])} for label, own in zip(settings, npar, strict=True)]
     several = len({family(name) for name in scenarios}) > 1
@@ -321,8 +292,7 @@ def difference(npar: Array, default: Array) -> dict[str, Any]:
     """Return how much more is paid than with the default on the same streams; shapes (S, R) with S >= 2.
 
     seed_error is the standard error of the mean from the spread over the seeds within each scenario, None for
-    one seed; scenario_error is that from the spread over the scenarios, which includes that over the seeds:
-    the error for new scenarios. better_on counts the scenarios with less than the default.
+    one seed; scenario_error, from the spread over the scenarios, is that for new scenarios.
     """
     excess = npar - default
     means = excess.mean(axis=1)

@@ -1,18 +1,14 @@
 """The replay: instances in a shuffled order, each decided and observed before the next, or fold by fold.
 
 A run starts from scratch and is stopped at its budget: it solves the instance if the scenario's runtime is
-not longer. In a race several algorithms run at once, and wall time counts, until the first solves the
-instance. Where a scenario has `ratings`, an answer costs its rating, whatever time it took, and features cost
-nothing. Conditions may want the first instances to be measured: run with all algorithms, which is not part of
-the answers' loss. Nothing is learned that was not run.
+not longer. Where a scenario has `ratings`, an answer costs its rating, whatever time it took, and features
+cost nothing. Nothing is learned that was not run.
 
-Selectors that look at features pay for them. A selector that can skip them (`may_skip_features`) says how
-long computing them may take: where the scenario's cost is higher they are stopped then, that time is lost and
-they are not there. It learns what they cost, and its run gets the time that is left. The others learn nothing
-of it: what features cost is added to what they chose (`tailcut.bench.summary.paid`).
+A selector that can skip features (`may_skip_features`) says how long computing them may take: where the
+scenario's cost is higher they are stopped then, and that time is lost. It learns what they cost, and its run
+gets the time that is left. To the others' choices the cost is added (`tailcut.bench.summary.paid`).
 
-In cross-validation a selector learns all folds but one by `fit` and is scored on that one. Every instance is
-scored once, so the folds together form one trace, in the order of the seed.
+In cross-validation every instance is scored once, so the folds form one trace, in the order of the seed.
 """
 
 from __future__ import annotations
@@ -83,7 +79,6 @@ class Slices:
 
     @property
     def total(self) -> Array:
-        """Seconds of all runs of each step, shape (n,)."""
         return np.asarray(np.bincount(self.step, self.seconds, len(self.solved)), dtype=np.float64)
 
     @property
@@ -118,7 +113,6 @@ class Trace:
 
     @staticmethod
     def of(served: Sequence[ServedInstance], *, sliced: bool, extra_cpu: float = 0.0) -> Trace:
-        """Return the trace of instances in the order they were served."""
         runs = [(step, *run) for step, instance in enumerate(served) for run in instance.slices]
         steps, algorithms, seconds = zip(*runs, strict=True) if runs else ((), (), ())
         slices = Slices(

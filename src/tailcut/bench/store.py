@@ -141,7 +141,6 @@ class Store:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Within, all is written or nothing."""
         try:
             with self._db:
                 yield
@@ -184,12 +183,10 @@ class Store:
         return dict(self._context("origins", "hash, run"))
 
     def describe_scenario(self, name: str, description: dict[str, Any]) -> None:
-        """Note what a scenario is like, in place of what was noted before."""
         with self._changing():
             self._replace("scenarios", {"name": name, "description": json.dumps(description)})
 
     def scenarios(self) -> dict[str, dict[str, Any]]:
-        """Return what was noted of the scenarios, by name."""
         rows = self._context("scenarios", "name, description")
         return {name: self._values(text, f"scenario {name}") for name, text in rows}
 
@@ -290,7 +287,6 @@ def opened(path: str | Path, *, read_only: bool = False) -> AbstractContextManag
 
 
 def _processor() -> str:
-    """Return the processor's name where the system says it, else its architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

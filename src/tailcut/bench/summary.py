@@ -60,35 +60,24 @@ def relative(par: float, reference: ReferenceCosts) -> float:
 
 
 def normalised(par: float, reference: ReferenceCosts) -> float:
-    """Return nPAR = (PAR - VBS) / (SBS - VBS): 0 is perfect, 1 the best single algorithm in hindsight.
-
-    >>> normalised(30.0, ReferenceCosts(vbs=10.0, sbs=20.0))
-    2.0
-    """
+    """Return nPAR = (PAR - VBS) / (SBS - VBS): 0 is perfect, 1 the best single algorithm in hindsight."""
     gap = reference.sbs - reference.vbs
     return (par - reference.vbs) / gap if gap > 0.0 else math.nan
 
 
 def par_name(row: Mapping[str, Any]) -> str:
-    """Return the name of the loss in a cell or a row of the summary.
-
-    >>> par_name({}), par_name({"penalty": 2.0})
-    ('par10', 'par2')
-    """
+    """Return the name of the loss in a cell or a row of the summary."""
     return f"par{row.get('penalty', PENALTY):g}"
 
 
 def summarise(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the mean over seeds of finished cells (rows of `Store.rows`), per scenario and selector.
 
-    kind is 'one pick', 'schedule' or 'hindsight'.
     With a penalty k other than 10, which is then a column too, par10 becomes park in all names.
-    par10_std is the population deviation over the seeds, as in the published table. repar10 and npar10
-    relate the mean to virtual best and single best solver; they are None where these leave nothing to relate
-    to. unsolved is a share of the instances, decision_us the mean microseconds to select and learn.
-    cpu_seconds is the CPU time of all answers of a stream, over all cores.
-    extra_cpu is the CPU time of runs beside the answers, as a share of that of the answers. npar10_train
-    has the single best solver of the training folds in place of hindsight's; None without cross-validation.
+    par10_std is the population deviation over the seeds, as in the published table. repar10 and npar10 are
+    None where the virtual and the single best solver leave nothing to relate to, npar10_train, against the
+    single best of the training folds, without cross-validation. cpu_seconds is that of all answers over all
+    cores, extra_cpu that of runs beside them, as a share of it.
     """
     groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tailcut.errors import InputError
 
@@ -30,28 +31,23 @@ class Sweep:
 
 @dataclass(frozen=True)
 class NamedPlan:
-    """Contenders, and the scenarios they are meant for (None: all)."""
+    """A table of plans.toml: labels, and the scenarios they are meant for (None: all)."""
 
     summary: str
-    selectors: tuple[str, ...]
-    """Labels."""
-    sweeps: tuple[Sweep, ...]
-    scenarios: tuple[str, ...] | None
+    selectors: Sequence[str] = ()
+    varied: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    scenarios: Sequence[str] | None = None
 
-    @staticmethod
-    def of(table: dict[str, Any]) -> NamedPlan:
-        """Return the plan that a table of plans.toml says."""
-        sweeps = tuple(
+    @cached_property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        return tuple(
             Sweep(selector, name, tuple(values))
-            for selector, varied in table.get("varied", {}).items()
+            for selector, varied in self.varied.items()
             for name, values in varied.items()
         )
-        scenarios = tuple(table["scenarios"]) if "scenarios" in table else None
-        return NamedPlan(table["summary"], tuple(table.get("selectors", ())), sweeps, scenarios)
 
     @cached_property
     def contenders(self) -> tuple[Contender, ...]:
-        """Each selector followed by its sweeps."""
         from tailcut.bench.plan import Contender  # slow to import
 
         found = {label: [Contender.parse_label(label)] for label in self.selectors}
@@ -61,7 +57,7 @@ class NamedPlan:
 
 
 PLANS = {
-    name: NamedPlan.of(table)
+    name: NamedPlan(**table)
     for name, table in tomllib.loads((files(__package__) / "plans.toml").read_text("utf-8")).items()
 }
 DEFAULT = PLANS["default"].selectors
@@ -71,7 +67,6 @@ SWEEPS = PLANS["sensitivity"].sweeps
 
 
 def find_plan(name: str) -> NamedPlan:
-    """Return the plan called `name`, or say which there are."""
     if name not in PLANS:
         raise InputError(f"unknown plan {name!r}; known: {', '.join(PLANS)}")
     return PLANS[name]

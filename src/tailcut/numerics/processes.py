@@ -31,13 +31,17 @@ def unordered(function: Callable[[Item], Answer], items: Iterable[Item], *, jobs
     early (Ctrl-C, an error, closing the iterator) they are killed at once, and they end when the caller is
     killed. They are reached through pipes alone: semaphores need /dev/shm, and a kill leaves them there.
     """
+    context = multiprocessing.get_context("spawn")
     source = iter(items)
     processes: list[SpawnProcess] = []
     busy: list[Connection] = []
     try:
         with _one_blas_thread(), _noticing_deaths():
             for item in islice(source, jobs):
-                worker, process = _started(function)
+                worker, other_end = context.Pipe()
+                process = context.Process(target=_answer, args=(function, other_end), daemon=True)
+                process.start()
+                other_end.close()
                 processes.append(process)
                 worker.send(item)
                 busy.append(worker)
@@ -61,15 +65,6 @@ def unordered(function: Callable[[Item], Answer], items: Iterable[Item], *, jobs
     finally:
         for process in processes:
             process.join()
-
-
-def _started(function: Callable[[Any], Any]) -> tuple[Connection, SpawnProcess]:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_answer, args=(function, there), daemon=True)
-    process.start()
-    there.close()
-    return here, process
 
 
 @contextmanager
@@ -107,13 +102,11 @@ def _end_with_the_caller() -> None:
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
     """Set the variables for processes started meanwhile, then put them back."""
-    before = {name: os.environ.get(name) for name in BLAS_THREADS}
+    before = {name: os.environ[name] for name in BLAS_THREADS if name in os.environ}
     os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in BLAS_THREADS:
+            del os.environ[name]
+        os.environ.update(before)

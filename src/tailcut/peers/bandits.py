@@ -2,18 +2,14 @@
 
 Vowpal Wabbit: Bietti, Agarwal, Langford, "A contextual bandit bake-off", JMLR 2021. An instance is a
 multi-line example: the represented features are shared, each algorithm is an action with one feature of its
-own, and their products (``-q xa``) give each algorithm weights of its own. Vowpal Wabbit returns the
-probability with which to choose each action; `ByProbability` draws. The cost of an action is the bounded loss
-of its run.
+own, and their products (``-q xa``) give each algorithm weights of its own.
 
 MABWiser: Strong, Kleynhans, Kadıoğlu, "MABWiser: parallelizable contextual multi-armed bandits", IJAIT 2021.
-A ridge regression per arm, judged greedily, by upper bounds or by draws. An arm is an algorithm, the context
-is the represented instance, and the reward is what a run did not lose: minus its bounded loss. So an arm that
-was never tried is expected to lose nothing.
+An arm is an algorithm, and the reward is minus the bounded loss of its run. So an arm that was never tried is
+expected to lose nothing.
 
-river: Montiel et al., "River: machine learning for streaming data in Python", JMLR 2021. One forest per
-algorithm, an adaptive random forest of Hoeffding trees, learns the bounded losses of its runs, one by one,
-and the lowest prediction is chosen.
+river: Montiel et al., "River: machine learning for streaming data in Python", JMLR 2021. A forest per
+algorithm learns the bounded losses of its runs, and the lowest prediction is chosen.
 """
 
 from __future__ import annotations
@@ -74,7 +70,6 @@ class OpaqueModel(Model):
         del self.names[algorithm]
 
     def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
-        """Take more features; to most libraries they have names."""
         self.n_features = n_features
 
     def state(self) -> dict[str, Any]:
@@ -122,16 +117,12 @@ class VowpalWabbit(OpaqueModel):
         self.workspace = library("vowpalwabbit").Workspace(self.arguments)
 
     def example(self, x: Array) -> list[str]:
-        """Return an instance as Vowpal Wabbit reads it."""
         shared = " ".join(f"f{place}:{value:.9g}" for place, value in named(x).items())
         return [f"shared |x {shared}", *(f"|a a{name}" for name in self.names)]
 
-    def probabilities(self, x: Array) -> Array:
-        """Return with which probability Vowpal Wabbit would choose each algorithm, shape (K,)."""
-        return np.array(self.workspace.predict(self.example(x)), dtype=np.float64)
-
     def losses(self, x: Array) -> Array:
-        return -np.log(np.maximum(self.probabilities(x), LEAST_PROBABILITY))
+        probabilities = np.array(self.workspace.predict(self.example(x)), dtype=np.float64)
+        return -np.log(np.maximum(probabilities, LEAST_PROBABILITY))
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn that an algorithm cost `target`, chosen with the probability that it has now.
@@ -197,22 +188,23 @@ class MabWiser(OpaqueModel):
         self._begin()
 
     def _begin(self) -> None:
-        """Make a bandit that has seen nothing, for as many features as there are."""
         mab = library("mabwiser.mab")
         exploring = {"epsilon": 0.0} if self.learning_policy == "LinGreedy" else {"alpha": self.alpha}
         policy = getattr(mab.LearningPolicy, self.learning_policy)(l2_lambda=self.ridge, **exploring)
         self.mab = mab.MAB(arms=list(self.names), learning_policy=policy, seed=self.seed)
 
     def losses(self, x: Array) -> Array:
-        """Return minus the expectations of all arms; those of LinTS are draws."""
-        return self._losses(self.mab, x) if self.learned else np.zeros(len(self.names))
+        return self._losses(self.mab, x)
 
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return the expectation of one arm, from a copy, so that no random numbers are used up."""
         mab = deepcopy(self.mab) if self.learning_policy == "LinTS" and self.learned else self.mab
-        return (float(self._losses(mab, x)[algorithm]) if self.learned else 0.0), 0.0
+        return float(self._losses(mab, x)[algorithm]), 0.0
 
     def _losses(self, mab: Any, x: Array) -> Array:
+        """Return minus the expectations of all arms; those of LinTS are draws."""
+        if not self.learned:
+            return np.zeros(len(self.names))
         expected = mab.predict_expectations([x[len(x) - self.n_features :].tolist()])
         return np.array([-float(expected[name]) for name in self.names])
 
@@ -221,7 +213,6 @@ class MabWiser(OpaqueModel):
             self._learn([algorithm], np.array([target]), x[None])
 
     def update_many(self, x: Array, target: Array) -> None:
-        """Teach all recorded runs in one call, as MABWiser would have them."""
         rows, arms = np.nonzero(~np.isnan(target))
         if len(rows):
             self._learn(arms.tolist(), target[rows, arms], x[rows])
@@ -252,21 +243,13 @@ class RiverForests(OpaqueModel):
 
     needs_features = True
 
-    def __init__(
-        self,
-        *,
-        n_algorithms: int,
-        n_features: int,
-        seed: int = 0,
-        trees: TreeCount = 10,
-    ) -> None:
+    def __init__(self, *, n_algorithms: int, n_features: int, seed: int = 0, trees: TreeCount = 10) -> None:
         super().__init__(n_algorithms, n_features)
         self.trees, self.seed = trees, seed
         self.forests = [self._new(name) for name in self.names]
         self.outcomes = [0] * n_algorithms
 
     def _new(self, name: int) -> Any:
-        """Return a forest that has seen nothing; each has random numbers of its own."""
         seed = int(stream(self.seed, f"river forest {name}").integers(2**31))
         return library("river.forest").ARFRegressor(n_models=self.trees, seed=seed)
 

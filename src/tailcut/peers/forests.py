@@ -1,13 +1,11 @@
 """Forests of scikit-learn: refitted every so many outcomes, or fitted on instances with every run known.
 
-The latter are offline selectors. They learn by `fit` alone and know nothing before; what is observed while
-they select teaches them nothing. ASF's selectors are among them; what ASF fits are forests of scikit-learn,
-whose randomness follows from the seed, so that a reload fits the same.
+The latter are offline selectors, ASF's among them. They learn by `fit` alone; what is observed while they
+select teaches them nothing. Randomness follows from the seed, so that a reload fits the same.
 
-ASF decides about a table of instances and asks each forest once for all of them. Here they come one by one,
-and for a single one its data frames and the forests' checks take some 40 times as long as the trees. So the
-trees are asked directly, and their answers put together as ASF and scikit-learn do; tests/peers compare the
-choices with those of ASF's own `predict`.
+For a single instance, ASF's data frames and the forests' checks take some 40 times as long as the trees. So
+the trees are asked directly, and their answers put together as ASF and scikit-learn do; tests/peers compare
+the choices with those of ASF's own `predict`.
 """
 
 from __future__ import annotations
@@ -30,10 +28,7 @@ from tailcut.types import Array
 
 
 class RefittedTrees(Forests):
-    """Extra trees per algorithm, fitted again after every `refit` outcomes; 0 before the first.
-
-    All outcomes are kept, so that memory and time grow with the stream.
-    """
+    """Extra trees per algorithm, fitted again on all outcomes after every `refit`; 0 before the first."""
 
     STATE = ("histories", "fitted_on", "outcomes")
     GROWING = ("histories", "fitted_on")
@@ -184,25 +179,17 @@ class RecordedRows(Model):
         self._forget()
 
     def add_features(self, n_features: int, views: Views) -> None:  # noqa: ARG002
-        """Take the new features of past rows as 0."""
         self.x = np.hstack([np.zeros((len(self.x), n_features - self.x.shape[1])), self.x])
         self._forget()
 
     def _settings(self, name: str) -> dict[str, Any]:
         """Return those of a forest: its randomness follows from the name, so that a reload fits the same."""
         state = int(stream(self.seed, name).integers(2**31))
-        return {
-            "n_estimators": self.trees,
-            "min_samples_leaf": self.min_samples_leaf,
-            "random_state": state,
-        }
+        return {"n_estimators": self.trees, "min_samples_leaf": self.min_samples_leaf, "random_state": state}
 
 
 def mean_vote(forest: Any, x: Array) -> Array:
-    """Return the mean of the trees' predictions at one instance, summed in the forest's own order.
-
-    The forest's own `predict` does the same after checks that take longer than the trees.
-    """
+    """Return the mean of the trees' predictions at one instance, summed in the forest's own order."""
     row = x[None].astype(np.float32)
     first, *others = (tree.tree_.predict(row)[0] for tree in forest.estimators_)
     return np.asarray(sum(others, start=first) / len(forest.estimators_))

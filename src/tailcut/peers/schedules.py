@@ -1,19 +1,9 @@
 """Other people's schedules: MedleySolver's, and the online greedy schedule of Streeter and Golovin.
 
-MedleySolver: an order of the algorithms for each instance, and a slice of the time for each. After
-Pimpalkhare, Mora, Polgreen, Seshia, "MedleySolver: online SMT algorithm selection" (SAT 2021), with the
-defaults of its public code, not with the code itself. Three ways to the order: nearest neighbours (who solved
-similar instances), Thompson sampling (a draw from the beta distribution of each one's share of solved runs),
-Exp3 (Auer et al. 2002). One way to the slices: runtimes are taken as exponential, and an algorithm runs until
-it would hardly answer any more before the cutoff.
-
-Online greedy: Streeter, Golovin, "An online algorithm for maximizing submodular functions", NIPS 2008. The
-best schedule is hard to find, but the greedy one is nearly as good: next comes the run, an algorithm for a
-duration, that solves most further instances per second. Online, the schedule has as many slots as the
-shortest duration fits into the cutoff. A bandit stands at each slot and draws a run. It takes place with a
-probability, the shortest duration over its own, so that a slot takes one shortest duration on average and
-earns what its run solves per second. The bandits are Exp3, as only what was run is seen. Features are
-not looked at.
+MedleySolver: after Pimpalkhare, Mora, Polgreen, Seshia, "MedleySolver: online SMT algorithm selection" (SAT
+2021), with the defaults of its public code, not with the code itself. Online greedy: after Streeter, Golovin,
+"An online algorithm for maximizing submodular functions", NIPS 2008. docs/background/peers.md says what each
+does, and where it differs from its paper. Exp3 is that of Auer et al. 2002.
 """
 
 from __future__ import annotations
@@ -200,7 +190,6 @@ class NearestMedley(MedleySchedule):
         self.solver = self.solver - (self.solver > algorithm)
 
     def add_features(self, n_features: int) -> None:
-        """Take instances with more features; past ones count as having had 0 there."""
         super().add_features(n_features)
         new = np.zeros((len(self.x), self.representation.width - self.x.shape[1]))
         self.x = np.hstack([new, self.x])
@@ -242,7 +231,6 @@ class Exp3Medley(MedleySchedule):
         expect_finite(gains=self.gains)
 
     def probabilities(self) -> Array:
-        """Return with which probability each algorithm comes first, shape (K,)."""
         return _exp3(self.gains, self.gamma)
 
     def order(self, x: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
@@ -281,10 +269,6 @@ class OnlineGreedy(Policy):
     def restored(self) -> None:
         expect_finite(gains=self.gains)
 
-    def probabilities(self, slot: int) -> Array:
-        """Return with which probability each run is drawn in a slot, shape (K, durations)."""
-        return _exp3(self.gains[slot], self.gamma)
-
     def choose(self, features: Array, offered: Offered, progress: Progress) -> Choice:  # noqa: ARG002
         first = self._drawn(0, offered, progress, self.stream)
         assert first is not None, "on a new instance everyone may run"
@@ -316,7 +300,7 @@ class OnlineGreedy(Policy):
         if not possible.any():
             return None
         for current in range(slot, len(self.gains)):
-            probability = self.probabilities(current)
+            probability = _exp3(self.gains[current], self.gamma)
             if offered is not None:
                 probability[barred] = 0.0
                 probability /= probability.sum()
@@ -324,7 +308,7 @@ class OnlineGreedy(Policy):
             runs[~possible] = 0.0
             if isinstance(rng, randomness.Still) or rng.random() < runs.sum():
                 return self._choice(current, _raced(runs, rng), probability, seconds)
-        probability = np.where(possible, self.probabilities(-1), 0.0)
+        probability = np.where(possible, _exp3(self.gains[-1], self.gamma), 0.0)
         probability /= probability.sum()
         return self._choice(len(self.gains), _raced(probability, rng), probability, seconds)
 

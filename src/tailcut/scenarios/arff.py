@@ -322,15 +322,6 @@ def _table(
             if "?" in column:
                 columns[i] = [None if cell == "?" else cell for cell in column]
         return ArffTable(file, attributes, columns, numbers, problems)
-    rows, kept = _rows(file, width, body, numbers, problems)
-    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
-    return ArffTable(file, attributes, columns, kept, problems)
-
-
-def _rows(
-    file: str, width: int, body: list[str], numbers: Sequence[int], problems: Problems
-) -> tuple[list[Column], list[int]]:
-    """Return the rows that can be split, and their lines; note those that cannot."""
     rows: list[Column] = []
     kept: list[int] = []
     for line, number in zip(body, numbers, strict=True):
@@ -345,7 +336,8 @@ def _rows(
         else:
             rows.append(fields)
             kept.append(number)
-    return rows, kept
+    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+    return ArffTable(file, attributes, columns, kept, problems)
 
 
 def _fields(line: str) -> Column | None:

@@ -196,7 +196,10 @@ def _gather(
     with suppress(UnusableFileError):
         if "algorithm_runs.arff" in tables:
             runs = _runs(tables.pop("algorithm_runs.arff"), described, measured)
-    instances = runs.instances if runs is not None else _instances(tables.get("feature_values.arff"))
+    instances = () if runs is None else runs.instances
+    if runs is None and (listed := tables.get("feature_values.arff")):
+        position = listed.find("instance_id")
+        instances = tuple(dict.fromkeys(filter(None, () if position is None else listed.columns[position])))
     matched: dict[str, PerInstance] = {}
     for name, table in tables.items() if instances else ():
         identity = RUN_COLUMNS[: 1 if name == "ground_truth.arff" else 2]
@@ -270,10 +273,7 @@ def combined_runs(
 
 
 def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool) -> Array:
-    """Return the measure: that of an `ok` run must be known, that of another may be missing.
-
-    A quality may be any finite number, a time must not be negative.
-    """
+    """Return the measure: that of an `ok` run must be known, that of another may be missing."""
     before = len(table.problems.found)
     seconds = table.numbers(position)
     if len(table.problems.found) > before:
@@ -288,13 +288,6 @@ def _seconds(table: ArffTable, position: int, statuses: Codes, *, quality: bool)
         elif cell is not None:
             table.warning(row, position, f"{shown(cell)} is not a {kind}; treated as not recorded")
     return np.where(bad, math.nan, seconds)
-
-
-def _instances(features: ArffTable | None) -> tuple[str, ...]:
-    position = None if features is None else features.find("instance_id")
-    if features is None or position is None:
-        return ()
-    return tuple({name: None for name in features.columns[position] if name})
 
 
 @dataclass(frozen=True)
@@ -458,11 +451,7 @@ def _ground_truth(truths: PerInstance, n: int) -> dict[str, Array | tuple[str | 
 
 
 def _median(cells: Codes, values: Array, n_cells: int) -> Array:
-    """Return the median of each cell's values that are not nan, shape (n_cells,); nan without any.
-
-    >>> _median(np.array([0, 1, 0, 1, 1]), np.array([1.0, 5.0, 2.0, np.nan, 9.0]), 3).tolist()
-    [1.5, 7.0, nan]
-    """
+    """Return the median of each cell's values that are not nan, shape (n_cells,); nan without any."""
     known = ~np.isnan(values)
     cells, values = cells[known], values[known]
     order = np.lexsort((values, cells))
@@ -478,11 +467,7 @@ def _median(cells: Codes, values: Array, n_cells: int) -> Array:
 
 
 def _mean(cells: Codes, values: Array, n_cells: int) -> Array:
-    """Return the mean of each cell's values that are not nan, shape (n_cells,); nan without any.
-
-    >>> _mean(np.array([0, 0, 1]), np.array([1.0, 2.0, np.nan]), 2).tolist()
-    [1.5, nan]
-    """
+    """Return the mean of each cell's values that are not nan, shape (n_cells,); nan without any."""
     result = np.full(n_cells, math.nan)
     if len(cells) == n_cells and np.bincount(cells, minlength=n_cells).max(initial=0) <= 1:
         result[cells] = values
@@ -497,11 +482,7 @@ def _mean(cells: Codes, values: Array, n_cells: int) -> Array:
 
 
 def _most_frequent(cells: Codes, values: Codes, n_cells: int, n_values: int) -> Codes:
-    """Return the most frequent value of each cell, on a tie the one that came first; 0 without any.
-
-    >>> _most_frequent(np.array([0, 0, 0, 1, 1]), np.array([2, 1, 1, 3, 2]), 2, 4).tolist()
-    [1, 3]
-    """
+    """Return the most frequent value of each cell, on a tie the one that came first; 0 without any."""
     pairs = cells * n_values + values
     counts = np.bincount(pairs, minlength=n_cells * n_values)
     first = np.full(n_cells * n_values, len(cells), dtype=np.int64)
@@ -511,11 +492,7 @@ def _most_frequent(cells: Codes, values: Codes, n_cells: int, n_values: int) -> 
 
 
 def _doubles(cells: Codes, repetitions: Codes) -> list[int]:
-    """Return the rows whose cell and repetition an earlier row already had.
-
-    >>> _doubles(np.array([0, 1, 0, 0]), np.array([1, 1, 2, 1]))
-    [3]
-    """
+    """Return the rows whose cell and repetition an earlier row already had."""
     if len(np.unique(cells)) == len(cells):
         return []
     order = np.lexsort((repetitions, cells))  # stable: within equal pairs, file order
@@ -524,11 +501,7 @@ def _doubles(cells: Codes, repetitions: Codes) -> list[int]:
 
 
 def _gaps(cells: Codes, n_cells: int, at_most: int = 1000) -> list[int]:
-    """Return the first cells that no row has, without an array of all cells.
-
-    >>> _gaps(np.array([5, 1, 1, 2]), 8)
-    [0, 3, 4, 6, 7]
-    """
+    """Return the first cells that no row has, without an array of all cells."""
     missing: list[int] = []
     expected = 0
     for cell in [*np.unique(cells).tolist(), n_cells]:

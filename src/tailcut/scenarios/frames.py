@@ -56,10 +56,7 @@ class _Refusing(Problems):
 
 
 def scenario_from_csv(runs: Path, features: Path, *, cutoff: float, name: str) -> Scenario:
-    """Return the scenario that two CSV files hold; their columns are those of `Scenario.from_frames`.
-
-    Errors name the file and the line.
-    """
+    """Return the scenario that two CSV files hold; their columns are those of `Scenario.from_frames`."""
     return from_tables(read_csv(runs), read_csv(features), None, cutoff, name)
 
 
@@ -76,7 +73,6 @@ def read_frame(title: str, frame: Frame) -> ArffTable:
 
 
 def _cell(value: Any) -> str | None:
-    """Return a value of a frame as text; None if it is missing."""
     if value is None or type(value).__name__ == "NAType":
         return None
     if isinstance(value, Integral | np.bool_):

@@ -364,7 +364,6 @@ class QualityScenario:
 
     @cached_property
     def solved(self) -> NDArray[np.bool_]:
-        """Whether a run has a value, shape (n, K)."""
         return ~np.isnan(self.values)
 
     @staticmethod

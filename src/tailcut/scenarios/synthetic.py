@@ -35,7 +35,6 @@ class SyntheticScenario:
 
     @property
     def feature_cost(self) -> Array:
-        """Features cost nothing here, shape (n,)."""
         return np.zeros(len(self.features))
 
     def losses(self, penalty: float = PENALTY) -> Array:
