@@ -82,19 +82,15 @@ class DaskProgramExecutor:
 
     @property
     def method(self) -> str:
-        """How the workers enforce limits, in words."""
         return f"{' and '.join(sorted(self.methods)) or 'nothing was run'} on Dask workers"
 
     def start(self, job: ProgramJob) -> Run:
-        """Send a job to a worker."""
         return _DaskRun(job, self)
 
     def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
         """Return why some programs cannot be started on the workers that are there by now."""
-        try:
+        with _prepared():
             problems: dict[str, list[str]] = self._client.run(problems_of, dict(programs))
-        except Exception as error:  # whatever a worker without Tailcut makes of it
-            raise _not_prepared(error) from error
         return [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
 
     def send(self, parcel: Parcel) -> Future[Any]:
@@ -106,12 +102,8 @@ class DaskProgramExecutor:
         return future
 
     def __enter__(self) -> DaskProgramExecutor:
-        try:
+        with _prepared():
             self._client.register_plugin(self._plugin)
-        except TailcutError:
-            raise
-        except Exception as error:  # whatever a worker without Tailcut makes of it
-            raise _not_prepared(error) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -153,17 +145,25 @@ class _DaskRun(Run):
                 f"Dask's scheduler has dropped the runs ({self._future.status}): did it end? "
                 "Completed work is kept"
             )
-        error = await asyncio.to_thread(self._future.exception)
+        error: BaseException = await asyncio.to_thread(self._future.exception)
         if isinstance(error, KilledWorker | LiveError):
             return error
-        raise error if isinstance(error, TailcutError) else _not_prepared(error)
+        with _prepared():
+            raise error
 
 
-def _not_prepared(error: BaseException) -> InputError:
-    return InputError(
-        f"a Dask worker could not run a program: {type(error).__name__}: {error}; "
-        "expected workers with the same Tailcut as here"
-    )
+@contextmanager
+def _prepared() -> Iterator[None]:
+    """Say of an error that is not ours, whatever a worker makes of it, that Tailcut may be missing there."""
+    try:
+        yield
+    except TailcutError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"a Dask worker could not run a program: {type(error).__name__}: {error}; "
+            "expected workers with the same Tailcut as here"
+        ) from error
 
 
 # What a worker does with a run.

@@ -35,6 +35,8 @@ from tailcut.live.portfolio import Clock, ObjectiveRule, Portfolio, Program, Sol
 from tailcut.types import Outcome
 
 T = TypeVar("T")
+Task = Callable[[], Coroutine[Any, Any, T]]
+"""A coroutine that has not been started."""
 
 KEPT_OUTPUT = 64 * 2**20
 """Bytes kept of a program's output; a model of a million variables takes 8 million."""
@@ -142,7 +144,13 @@ class _LocalRun(Run):
         self._running.cancel()
 
     async def wait(self) -> Ended:
-        await _readable(self._running.fileno())
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+        descriptor = self._running.fileno()
+        loop.add_reader(descriptor, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(descriptor)
         ended = self._running.wait()
         assert ended is not None
         if ended.ending is Ending.CANCELLED and not self.stopped:  # the executor was closed
@@ -168,7 +176,6 @@ class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
     """Runs jobs as processes of this machine; leaving the context ends those that still run."""
 
     def __init__(self, preload: Iterable[str] = (), modules: Path | None = None) -> None:
-        """Prepare; modules of Python entry points are also searched in the folder `modules`."""
         if modules is not None and str(modules) not in sys.path:
             sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
         self._launcher = Launcher(preload=tuple(preload))
@@ -244,11 +251,11 @@ def why_not(program: Command | Call) -> str | None:
 
 
 def run_all(
-    work: Iterator[Callable[[], Coroutine[Any, Any, T]]],
+    work: Iterator[Task[T]],
     *,
     at_once: int,
     on_result: Callable[[T], None],
-    urgent: deque[Callable[[], Coroutine[Any, Any, T]]] | None = None,
+    urgent: deque[Task[T]] | None = None,
 ) -> None:
     """Run all coroutines to their end, `at_once` at a time; what is added to `urgent` meanwhile comes first.
 
@@ -267,13 +274,10 @@ def run_all(
 
 
 async def _run_all(
-    work: Iterator[Callable[[], Coroutine[Any, Any, T]]],
-    at_once: int,
-    on_result: Callable[[T], None],
-    urgent: deque[Callable[[], Coroutine[Any, Any, T]]],
+    work: Iterator[Task[T]], at_once: int, on_result: Callable[[T], None], urgent: deque[Task[T]]
 ) -> None:
     running: list[asyncio.Task[T]] = []
-    upcoming: asyncio.Task[Callable[[], Coroutine[Any, Any, T]] | None] | None = None
+    upcoming: asyncio.Task[Task[T] | None] | None = None
     more = True
     try:
         while True:
@@ -331,15 +335,6 @@ async def done(future: Any) -> None:
 
     future.add_done_callback(wake)
     await event.wait()
-
-
-async def _readable(descriptor: int) -> None:
-    loop, ready = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(descriptor)
 
 
 class ComputedFeatures(NamedTuple):

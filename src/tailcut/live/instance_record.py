@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from tailcut.domains.domain import answers_agree
-from tailcut.journal import Event, EventKind, Project
+from tailcut.errors import InputError
+from tailcut.journal import Event, EventKind, Journal, Project
 from tailcut.journal.instances import FirstDecisions
 from tailcut.live.engine import ComputedFeatures
 from tailcut.live.instances import FileContent
@@ -331,6 +332,17 @@ def new_record(
     old = None if before.content is None else before.content.sha256
     new = None if content is None else content.sha256
     return InstanceRecord(instance, content, attempt=before.attempt + before.begun if old == new else 0)
+
+
+def check_same(journal: Journal, project: int, description: Mapping[str, Any]) -> None:
+    """Raise unless a project was created with this description."""
+    before = journal.description(project)
+    for name, value in description.items():
+        if before.get(name) != value:
+            raise InputError(
+                f"{journal.path} was created with {name} {before.get(name)}, not {value}: use "
+                "that, or give another state file"
+            )
 
 
 def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live import engine
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor
-from tailcut.live.instance_record import said, verdict
+from tailcut.live.instance_record import check_same, said, verdict
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
@@ -126,13 +126,7 @@ class Measurement:
         if PROJECT not in journal.projects():
             journal.create(PROJECT, description)
         self._number = journal.projects()[PROJECT]
-        before = journal.description(self._number)
-        for name, value in description.items():
-            if before[name] != value:
-                raise InputError(
-                    f"{journal.path} was created with {name} {before[name]}, not {value}: use "
-                    "that, or give another state file"
-                )
+        check_same(journal, self._number, description)
         bodies = [event.body for event in journal.events(self._number)]
         self.cells: dict[tuple[str, str | None], Any] = {
             (body["instance"], body.get("solver")): body for body in bodies
@@ -167,8 +161,7 @@ class Measurement:
         if run is None or run["answer"] is None:
             raise InputError(f"{solver} gave no answer to {instance}: there is nothing to mark as wrong")
         problem = f"its answer {run['answer']} was marked as wrong"
-        body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
-        self._keep(body)
+        self._keep({**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem})
 
     def silent(self) -> list[str]:
         """Return what to say of solvers that gave no answer at all, although some of their runs finished."""
@@ -178,7 +171,7 @@ class Measurement:
                 totals.add_run(self.cells[instance.name, solver])
         return totals.silent
 
-    def missing(self, place: ProgramExecutor) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
+    def missing(self, place: ProgramExecutor) -> Iterator[engine.Task[Measured]]:
         program = self.portfolio.features
         for instance in self.instances:
             if program is not None and (instance.name, None) not in self.cells:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from tailcut.errors import ConflictingOutcomeError
 from tailcut.journal import Project
 from tailcut.journal.instances import one_run
 from tailcut.live import engine
-from tailcut.live.engine import ProgramExecutor, ProgramJob, Run, RunResult
+from tailcut.live.engine import ProgramExecutor, ProgramJob, Run, RunResult, Task
 from tailcut.live.instance_record import AT_A_LIMIT, NOT_RUN, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance, with_tags
 from tailcut.live.limits import Ending
@@ -32,8 +32,7 @@ from tailcut.live.quarantine import Quarantine
 from tailcut.types import Decision, Outcome
 
 T = TypeVar("T")
-Work = Callable[[], Coroutine[Any, Any, InstanceRecord]]
-"""The work on an instance, to be started by `engine.run_all`."""
+Work = Task[InstanceRecord]
 
 _MORE_TIME = (*AT_A_LIMIT, Ending.CANCELLED)
 """Endings of runs that might have answered with more time."""
@@ -53,6 +52,8 @@ class Decider:
 
     def __init__(self, project: Project, selector: str, *, schedules: bool, key: str | None = None) -> None:
         self.project, self.name, self._key, self._rounds = project, selector, key, 0
+        self.problems: list[str] = []
+        """What went wrong without preventing an answer."""
         self.schedules = schedules
         """Whether several solvers may be tried in turn."""
 

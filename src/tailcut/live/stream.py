@@ -23,7 +23,14 @@ from tailcut.errors import InputError, LiveError
 from tailcut.journal import Journal, Project
 from tailcut.journal.project import NEEDS_HISTORY
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor, RunResult, check_runnable, run_all
-from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
+from tailcut.live.instance_record import (
+    PROJECT,
+    InstanceRecord,
+    RunRecord,
+    check_same,
+    instance_records,
+    said,
+)
 from tailcut.live.instances import Instance, instances_in, printable
 from tailcut.live.observer import StreamObserver, Totals
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
@@ -386,13 +393,8 @@ def open_project(
     if begun is None:
         return Project.create(journal, PROJECT, description)
     project = Project(journal, PROJECT)
-    for name, value in description.items():
-        before = project.description.get(name)
-        if name != "algorithms" and before != value:
-            raise InputError(
-                f"{journal.path} was created with {name} {before}, not {value}: use "
-                "that, or give another state file"
-            )
+    del description["algorithms"]  # those of the portfolio may change
+    check_same(journal, project.number, description)
     update_solvers(project, portfolio, observer, trust)
     return project
 

@@ -67,8 +67,7 @@ class StateProject(SharedProject):
         self.where, self.selector, self.usual_cutoff = str(self._journal.path), selector.name, selector.cutoff
         self.usual_seed = self._project.description["seed"]
 
-    def decider(self, key: str, problems: list[str]) -> Decider:  # noqa: ARG002
-        """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
+    def decider(self, key: str) -> Decider:
         return Decider.of(self._project, key)
 
     def update(self, portfolio: Portfolio) -> None:
@@ -109,8 +108,8 @@ class ServerProject(SharedProject):
         self.usual_seed = self.info["seed"]
         self.update(portfolio)
 
-    def decider(self, key: str, problems: list[str]) -> _RemoteDecider:
-        return _RemoteDecider(self, key, problems)
+    def decider(self, key: str) -> Decider:
+        return _RemoteDecider(self, key)
 
     def update(self, portfolio: Portfolio) -> None:
         """Add solvers that the server's project lacks; remove none, because other machines may have them."""
@@ -129,11 +128,11 @@ class _RemoteDecider(Decider):
 
     waits = True
 
-    def __init__(self, shared: ServerProject, key: str, problems: list[str]) -> None:
+    def __init__(self, shared: ServerProject, key: str) -> None:
         project = cast("Project", shared.project)  # it has the methods that are called here
         # the server says when no run follows
         super().__init__(project, shared.selector, schedules=True, key=key)
-        self._shared, self._problems, self._answered = shared, problems, False
+        self._shared, self._answered = shared, False
 
     def feature_names(self) -> Sequence[str] | None:
         if self._shared.info["feature_names"] is None:  # they are known after the first decision
@@ -164,7 +163,7 @@ class _RemoteDecider(Decider):
                 return
             if not self._answered:
                 raise
-            self._problems.append(f"the answer stands, but nothing was learned from it: {error}")
+            self.problems.append(f"the answer stands, but nothing was learned from it: {error}")
 
     def proceed(self, decision: int, spent: float) -> Decision | None:
         return self.project.proceed(decision, spent=spent)
@@ -187,24 +186,18 @@ class SolveCall(Serving):
         portfolio: Portfolio,
         shared: StateProject | ServerProject,
         instance: Instance,
-        *,
-        cutoff: float | None,
-        seed: int | None,
-        key: str,
-        parallel: int = 1,
+        request: Mapping[str, Any],
     ) -> None:
-        cutoff = shared.usual_cutoff if cutoff is None else cutoff
+        cutoff = shared.usual_cutoff if request["cutoff"] is None else request["cutoff"]
         self._instance = instance._replace(cutoff=cutoff)
-        self._problems: list[str] = []
         self._answering: RunResult | None = None
-        decider = shared.decider(key, self._problems)
         super().__init__(
             place,
             portfolio,
-            decider,
+            shared.decider(request["key"]),
             cutoff=cutoff,
-            parallel=parallel,
-            seed=shared.usual_seed if seed is None else seed,
+            parallel=request["parallel"],
+            seed=shared.usual_seed if request["seed"] is None else request["seed"],
             keep=self._keep_first_answer,
         )
 
@@ -221,7 +214,7 @@ class SolveCall(Serving):
         await self.serve(self._instance, record)
         problems = [] if record.problem is None else [record.problem]
         problems += [f"{run['solver']}: {run['problem']}" for run in record.runs if run.get("problem")]
-        problems += self._problems
+        problems += self.decider.problems
         answering = next((run for run in record.runs if run["answer"] is not None), None)
         if answering is None and not self.stopped:
             problems.append(self._why_unsolved(record))

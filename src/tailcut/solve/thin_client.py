@@ -180,26 +180,19 @@ def _others_may_replace(folder: os.stat_result) -> bool:
         return True
     if folder.st_mode & stat.S_ISVTX or not folder.st_mode & 0o022:
         return False
-    return bool(folder.st_mode & stat.S_IWOTH) or not _is_private(folder.st_gid)
-
-
-def _is_private(group: int) -> bool:
-    """Return whether a group is that of this user alone, as many systems have it."""
     import grp
     import pwd
 
-    try:
-        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+    try:  # a group may be that of this user alone, as many systems have it
+        user, group = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(folder.st_gid)
     except KeyError:
-        return False
-    return found.gr_name == user and set(found.gr_mem) <= {user}
+        return True
+    private = group.gr_name == user and set(group.gr_mem) <= {user}
+    return bool(folder.st_mode & stat.S_IWOTH) or not private
 
 
 class _Stopped(BaseException):
-    """A signal that ends the call."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
+    """A signal, by its number, that ends the call."""
 
 
 def run(call: Call) -> int:
@@ -216,7 +209,7 @@ def run(call: Call) -> int:
         sys.stderr.write(f"tailcut: {error}\n")
         return WRONG_CALL
     except _Stopped as stopped:
-        _die_of(stopped.number)
+        _die_of(stopped.args[0])
     for line in message["problems"]:
         sys.stderr.write(f"tailcut: {line}\n")
     if call["report"] is not None:
