@@ -1,8 +1,7 @@
 """Cells of a benchmark on a Dask cluster: the third `Executor`.
 
 A scenario is a task of its own, and the cells depend on it. So its content crosses the network once per
-worker, from worker to worker as far as possible; a worker that comes later gets it too, and when the last
-worker that held it dies, the scheduler makes it again. No file system need be shared.
+worker, and when the last worker that held it dies, the scheduler makes it again.
 
 When a worker dies, Dask runs its cells elsewhere, and gives up a cell that was on several workers that died.
 It may have been their death, or only have waited beside the cell that was. Cells given up are therefore tried

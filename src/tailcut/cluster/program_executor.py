@@ -88,7 +88,6 @@ class DaskProgramExecutor:
         return _DaskRun(job, self)
 
     def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
-        """Return why some programs cannot be started on the workers that are there by now."""
         with _prepared():
             problems: dict[str, list[str]] = self._client.run(problems_of, dict(programs))
         return [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
@@ -179,7 +178,6 @@ class ProgramRunner(WorkerPlugin):
         self.name, self.preload, self.modules = f"tailcut-runs-{uuid4().hex[:12]}", tuple(preload), modules
 
     def setup(self, worker: Worker) -> None:
-        """Begin on a worker; nothing is started before the first run is."""
         self._worker = worker
         if self.modules is not None and self.modules not in sys.path:
             sys.path.append(self.modules)  # at the end: a file of the folder must not hide a module of ours
@@ -216,7 +214,6 @@ class ProgramRunner(WorkerPlugin):
 
     @contextmanager
     def _kept_launcher(self) -> Iterator[Launcher]:
-        """Give the launcher, which is closed when it had nothing to do for a while."""
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
@@ -233,7 +230,6 @@ class ProgramRunner(WorkerPlugin):
                     self._idle.start()
 
     def _rest(self) -> None:
-        """End the server if there is still nothing to do."""
         with self._lock:
             if self._active or self._launcher is None:
                 return
@@ -241,7 +237,6 @@ class ProgramRunner(WorkerPlugin):
         launcher.close()
 
     async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
-        """End what runs, when the client has finished or the worker is closed."""
         with self._lock:
             launcher, self._launcher = self._launcher, None
             if self._idle is not None:

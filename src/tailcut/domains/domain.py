@@ -170,7 +170,7 @@ class DomainSolver(NamedTuple):
         return " or ".join(dict.fromkeys(way.install for way in self.ways if way.install))
 
     def found(self) -> SolverWay | None:
-        """Return the first way that is available here, with the path of its program; None: not installed."""
+        """Return the first way that is available here, with the path of its program."""
         for way in self.ways:
             path = None if way.program is None else find_program(way.program)
             if (way.module is None or is_installed(way.module)) and (way.program is None or path):
@@ -212,7 +212,6 @@ class Domain:
 
 @cache
 def domain_table(name: str) -> dict[str, Any]:
-    """Return what the `domain.toml` of a domain of this package holds."""
     return tomllib.loads((_HERE / name / "domain.toml").read_text(encoding="utf-8"))
 
 
@@ -270,10 +269,6 @@ def is_installed(module: str) -> bool:
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program: installed by a wheel for this Python, or on the PATH.
-
-    >>> find_program("no-such-program") is None
-    True
-    """
+    """Return the path of a program: installed by a wheel for this Python, or on the PATH."""
     own = [sysconfig.get_path("scripts"), *(f"{folder}/bin" for folder in sys.path if folder)]
     return shutil.which(name, path=os.pathsep.join([*own, os.environ.get("PATH", os.defpath)]))

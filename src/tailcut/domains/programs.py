@@ -213,7 +213,6 @@ def print_verdict(
 
 
 def read_to_check(read: Callable[[Path], Instance], file: Path) -> Instance:
-    """Return the instance that a reader returns; raise `UncheckableError` if it does not accept the file."""
     try:
         return read(file)
     except TailcutError as error:

@@ -90,14 +90,13 @@ def _job(
 
 
 def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> ProgramJob:
-    """Return the run of the feature extractor on an instance, for at most so many seconds."""
     return _job(portfolio, program, instance, min(program.limit or math.inf, most))
 
 
 def solver_job(
     portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float, *, seed: int = 0
 ) -> ProgramJob:
-    """Return the run of a solver on an instance for so many seconds; `seed` is that of the stream."""
+    """Return a run of a solver; `seed` is that of the stream."""
     return _job(
         portfolio,
         solver.program,
@@ -198,7 +197,6 @@ class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
         return problems_of(programs)
 
     def close(self) -> None:
-        """End what still runs, and the processes that run it."""
         self._launcher.close()
 
     def __exit__(self, *_: object) -> None:
@@ -219,7 +217,6 @@ def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> No
 
 
 def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
-    """Return why some programs cannot be started here, a sentence each."""
     return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
 
 
@@ -351,7 +348,6 @@ class ComputedFeatures(NamedTuple):
 
     @staticmethod
     def read(body: Mapping[str, Any]) -> ComputedFeatures:
-        """Return the result that `body` was made from."""
         values = {name: math.nan if value is None else value for name, value in body["values"].items()}
         return ComputedFeatures(values, body["seconds"], body["problem"], body["timed_out"])
 
@@ -440,9 +436,8 @@ async def solver_result(
 def _outcome(job: ProgramJob, ended: Ended, *, answered: bool, starved: bool) -> Outcome:
     """Return the outcome of a run, by how it ended, never by comparing times.
 
-    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
-    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
-    used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
+    A run that had to wait for a processor until the wall-clock limit, or was given up, is censored at the
+    time it had. One that slept until that limit has failed: more time would not have helped.
     """
     if answered:
         return Outcome.solved(job.seconds(ended))
@@ -548,6 +543,5 @@ def check_started(ended: Ended, where: str) -> None:
 
 
 def last_error_line(ended: Ended) -> str:
-    """Return the last line that a program wrote to standard error, empty if there is none."""
     lines = ended.errors.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""

@@ -211,13 +211,11 @@ class InstanceRecord:
         return self.extra[solver]
 
     def without(self, solver: str) -> None:
-        """Record that a solver was removed: it no longer measures."""
         if self.measure is not None:
             left = tuple(name for name in self.measure.solvers if name != solver)
             self.measure = self.measure._replace(solvers=left)
 
     def quarantined(self, solver: str) -> None:
-        """Record that a solver was put in quarantine: its runs here do not count."""
         if any(run["solver"] == solver for run in self.runs):
             self.void.add(solver)
 
@@ -259,7 +257,6 @@ class InstanceRecord:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do, including measuring."""
         return self.closed and not self.missing and not (self.raced and self.open_runs)
 
     @property
@@ -278,28 +275,23 @@ class InstanceRecord:
 
     @property
     def seconds(self) -> float:
-        """Seconds of its cutoff used so far by chosen runs, features included.
-
-        In a race, those of the core that gave the answer: concurrent runs count only once.
-        """
+        """Seconds of its cutoff used by chosen runs and features; in a race, by the core that answered."""
         if self.raced:
             return self.used or self.feature_seconds
         return float(self.feature_seconds + sum(run["seconds"] for run in self.runs))
 
     @property
     def cpu(self) -> float:
-        """CPU seconds used so far by chosen runs, features included."""
         return float(self.feature_seconds + sum(run.get("cpu", 0.0) for run in self.runs))
 
     @property
     def wall(self) -> float:
-        """Wall time used so far by chosen runs, features included; the runs of a race share it."""
+        """Like `cpu`, but the runs of a race share it."""
         in_turn = sum(run.get("wall", 0.0) for run in self.runs if "began" not in run)
         return float(self.feature_seconds + self.race_seconds + in_turn)
 
     @property
     def race_seconds(self) -> float:
-        """Wall time from the beginning of its race to the last run that has ended."""
         return max((run["began"] + run.get("wall", 0.0) for run in self.runs if "began" in run), default=0.0)
 
     def as_dict(self) -> dict[str, Any]:

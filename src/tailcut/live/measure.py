@@ -108,7 +108,7 @@ def default_state(out: Path) -> Path:
 
 
 def _briefly_named(instances: Sequence[Instance]) -> list[Instance]:
-    """Return the instances by their file names, if these are distinct: then no paths are needed."""
+    """Return the instances by their file names, if these are distinct."""
     names = {instance.path.name for instance in instances}
     if len(names) < len(instances):
         return list(instances)
@@ -134,7 +134,6 @@ class Measurement:
         """(instance, solver) -> the note of a run; (instance, None) -> its features, with their seconds."""
 
     def run_named(self, text: str) -> tuple[str, str]:
-        """Return the instance and the solver of the run that `SOLVER:INSTANCE` names."""
         for solver in self.portfolio.solvers:
             for one in self.instances:
                 if text == f"{solver}:{one.name}":
@@ -156,7 +155,6 @@ class Measurement:
         return changed
 
     def mark_wrong(self, instance: str, solver: str) -> None:
-        """Mark the answer of a run as wrong: it counts as failed."""
         run = self.cells.get((instance, solver))
         if run is None or run["answer"] is None:
             raise InputError(f"{solver} gave no answer to {instance}: there is nothing to mark as wrong")

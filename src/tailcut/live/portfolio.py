@@ -122,7 +122,6 @@ class ObjectiveRule:
         return found
 
     def check(self, instance: Instance) -> None:
-        """Raise if there is no best known objective for an instance."""
         if self.best is None and instance.path.name not in self.best_known:
             raise LiveError(f"objective.best_known: has no row for {instance.path.name}")
 
@@ -191,7 +190,6 @@ def read_portfolio(path: str | Path) -> Portfolio:
 
 
 def domain_portfolio(name: str) -> Portfolio:
-    """Return the portfolio of a domain, with the solvers found here, for the current folder."""
     return _parsed(portfolio_text(name), Path(f"--domain {name}"))
 
 
@@ -263,7 +261,6 @@ def _install(domain: Domain) -> str:
 
 
 def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
-    """Return the given cutoff, or the portfolio's; raise if there is none."""
     cutoff = portfolio.cutoff if given is None else given
     if cutoff is None:
         raise InputError(f"give --cutoff, or write cutoff = ... into {portfolio.file}")
@@ -370,7 +367,6 @@ def _limited(table: TomlTable, words: tuple[str, ...], entry: str | None, folder
 
 
 def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
-    """Return the words of a command; a program with a slash in its name is relative to the folder."""
     if "arguments" in table:
         raise table.wrong("arguments", "given with an entry only: write a command with its arguments")
     words = table.words("command")
@@ -435,7 +431,6 @@ def _objective(table: TomlTable, folder: Path) -> ObjectiveRule | None:
 
 
 def _best_known(file: Path) -> dict[str, float]:
-    """Return the best known objectives of a CSV file with the columns instance and best."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             rows = csv.DictReader(lines)
@@ -481,7 +476,6 @@ def _wrapped(program: Program, domain: Domain) -> Program:
 
 
 def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> str | None:
-    """Return the module that a solver of a domain needs, by its entry point and arguments."""
     every = [way for solver in domain.solvers for way in solver.ways if entry is not None]
     ways = [way for way in every if way.entry == entry and way.arguments[0] in words]
     # a wheel and a program of the same solver may have one entry point: the program is one more argument
@@ -500,7 +494,6 @@ def portfolio_text(name: str) -> str:
 
 
 def found_words(name: str) -> str:
-    """Return a sentence that names the solvers found, and one on those that could be installed."""
     domain = find_domain(name)
     more = installable(domain)
     return f"{name}: {', '.join(find_solvers(domain))}" + (f"; could be installed: {more}" if more else "")

@@ -40,23 +40,18 @@ class Retry:
             raise InputError(f"--retry must be one of {', '.join(RETRIES)}, got {self.kind!r}")
 
     def chosen(self, records: Mapping[str, InstanceRecord]) -> list[str]:
-        """Return the instances to run again, such that repeating the request continues it.
-
-        With a cutoff, these are the instances that had less time; without, those with the fewest attempts.
-        """
-        open_ = {
-            name: one
-            for name, one in records.items()
-            if one.over and one.answer is None and (self.kind == "unsolved" or _has_failed(one))
-        }
+        """Return the instances to run again, such that repeating the request continues it."""
+        open_ = {name: one for name, one in records.items() if one.over and one.answer is None}
+        if self.kind == "failed":
+            open_ = {
+                name: one
+                for name, one in open_.items()
+                if any(run["answer"] is None and run["ending"] not in AT_A_LIMIT for run in one.runs)
+            }
         if self.cutoff is not None:
             return [name for name, one in open_.items() if (one.cutoff or 0.0) < self.cutoff]
         least = min((one.attempt for one in open_.values()), default=0)
         return [name for name, one in open_.items() if one.attempt == least]
-
-
-def _has_failed(record: InstanceRecord) -> bool:
-    return any(run["answer"] is None and run["ending"] not in AT_A_LIMIT for run in record.runs)
 
 
 def served_again(
@@ -156,8 +151,7 @@ def has_changed(instance: Instance, record: InstanceRecord) -> bool:
 class Preparation:
     """Prepares a stream; what it computes is in the instances' records and in the journal.
 
-    `before` has the records of earlier calls, `records` the current ones, without those whose files have
-    changed. `run` does some work on instances, to the end.
+    `before` has the records of earlier calls, `records` those whose files have not changed.
     """
 
     def __init__(

@@ -76,7 +76,7 @@ class Decider:
         return self.project.race(features, key=key, **request)
 
     def offers(self, solver: str) -> bool:
-        """Return whether a solver may be run: not if it was set aside or removed after a decision."""
+        """Return whether a solver may be run: it may have been removed after the decision."""
         return solver in self.project.selector.algorithms
 
     def observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any]) -> None:
@@ -158,7 +158,6 @@ class Serving:
         return question(*arguments, **keywords)
 
     async def _in_turn(self, instance: Instance, record: InstanceRecord) -> None:
-        """Run one solver after the other until there is an answer or the schedule ends."""
         self._queue_extra(instance, record)
         while record.begun and not record.closed and not self.stopped:
             if record.open_runs:
@@ -253,10 +252,7 @@ class Serving:
     async def run_chosen(
         self, instance: Instance, record: InstanceRecord, chosen: Decision, *, began: float | None = None
     ) -> RunRecord:
-        """Run the chosen solver, verify its answer, and learn from the run.
-
-        In a race, `began` is the start of the run in seconds since the race began.
-        """
+        """Run the chosen solver, and learn from the run; in a race, it began so many seconds after that."""
         solver = self.portfolio.solvers.get(chosen.algorithm)
         if solver is None or not self.decider.offers(chosen.algorithm):  # removed since the decision
             ending = "gone" if solver is None else NOT_RUN
@@ -325,7 +321,6 @@ class Serving:
     async def _run(
         self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
     ) -> RunResult:
-        """Return the result of a run; the first one that answers is kept."""
         rule = self.portfolio.objective
         if rule is not None:
             rule.check(instance)
@@ -403,7 +398,6 @@ class _Race:
         return begun
 
     async def _stop(self) -> None:
-        """Stop the losers; runs that never started have lost as well."""
         self._serving.stop_race(self._record)
         waiting, self._waiting = self._waiting, []
         for chosen in waiting:

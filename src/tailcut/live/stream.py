@@ -402,7 +402,6 @@ def open_project(
 def _selector(
     portfolio: Portfolio, settings: StreamSettings, begun: Mapping[str, Any] | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the selector of a stream with its hyperparameters; by default those of the state file."""
     own = {} if begun is None else dict(begun["hyperparameters"])
     if settings.selector is None and begun is not None:
         return begun["selector"], own

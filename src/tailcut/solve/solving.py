@@ -173,7 +173,6 @@ class _RemoteDecider(Decider):
 
 
 def _settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
-    """Return the settings of a new project."""
     return StreamSettings.of(portfolio, request["selector"], request["cutoff"], request["seed"] or 0)
 
 

@@ -1,10 +1,7 @@
 """What a call of ``tailcut solve`` runs: it asks the daemon and passes the answer on.
 
-It imports almost nothing, so that a call costs almost nothing.
-
-The call has a key. If the daemon is killed meanwhile, the next one is asked with the same key: what was
-decided then is decided, and an outcome is learned once. If this process is killed, the daemon sees that its
-socket is closed and ends the solver. A daemon that works says so every second, so a silent one is frozen.
+It imports almost nothing, so that a call costs almost nothing. If the daemon is killed meanwhile, the next
+one is asked with the same key, so that nothing is decided or learned twice (docs/howto/solve.md).
 """
 
 from __future__ import annotations
@@ -294,7 +291,6 @@ def _raise_stopped(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _cancel(connection: Any) -> None:
-    """Stop the solver, and wait until it has ended."""
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
     try:

@@ -1,8 +1,5 @@
 """What there is to say of a script without solving it: its features, and whether an answer to it is wrong.
 
-The features come from one pass over the text: its logic, the sorts and operators it names, its sizes and how
-deep it is nested. Of long scripts the first 4 MiB are counted; sizes are those of the whole.
-
 A model is checked by another solver than the one that gave it: it gets the script with every symbol defined
 as the model has it, and must not call that unsatisfiable. What cannot be checked is accepted: unsat, scripts
 with several checks or with sorts of their own, numbers that only the solver can write, such as roots of
