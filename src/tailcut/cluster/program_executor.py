@@ -67,12 +67,7 @@ class DaskProgramExecutor:
     """
 
     def __init__(
-        self,
-        client: Client,
-        preload: Sequence[str] = (),
-        *,
-        modules: Path | None = None,
-        ship: bool = False,
+        self, client: Client, preload: Sequence[str] = (), *, modules: Path | None = None, ship: bool = False
     ) -> None:
         self._client, self.ship = client, ship
         self._plugin = ProgramRunner(preload, None if modules is None else str(modules))
@@ -229,20 +224,19 @@ class ProgramRunner(WorkerPlugin):
                     self._idle.daemon = True
                     self._idle.start()
 
-    def _rest(self) -> None:
+    def _rest(self, *, idle: bool = True) -> None:
+        """End the server, and what still runs unless it is to rest because nothing does."""
         with self._lock:
-            if self._active or self._launcher is None:
+            if self._active and idle:
                 return
-            launcher, self._launcher = self._launcher, None
-        launcher.close()
-
-    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
-        with self._lock:
             launcher, self._launcher = self._launcher, None
             if self._idle is not None:
                 self._idle.cancel()
         if launcher is not None:
-            await asyncio.to_thread(launcher.close)
+            launcher.close()
+
+    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
+        await asyncio.to_thread(self._rest, idle=False)
 
 
 def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:

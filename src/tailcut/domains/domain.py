@@ -251,7 +251,6 @@ def _rule(answer: str, exit_code: int | None = None, **patterns: str) -> AnswerR
 
 
 def find_solvers(domain: Domain) -> dict[str, SolverWay]:
-    """Return the solvers of a domain that are found here, by name, and how each is run."""
     ways = {solver.name: solver.found() for solver in domain.solvers}
     return {name: way for name, way in ways.items() if way is not None}
 

@@ -75,7 +75,7 @@ class ScratchFile(AbstractContextManager["ScratchFile"]):
 
 
 def run(command: Sequence[str], *files: ScratchFile, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end, with access to scratch files; return its exit code and standard output."""
+    """Run a program to its end, with access to scratch files."""
     descriptors = [file.descriptor for file in files]
     return subprocess.run(command, pass_fds=descriptors, stdout=subprocess.PIPE, check=False, **options)
 
@@ -107,7 +107,6 @@ class Program(argparse.ArgumentParser):
         raise InputError(message)
 
     def call(self, action: Callable[[argparse.Namespace], int], arguments: Sequence[str] | None) -> int:
-        """Return the exit code of an action on the arguments, those of the command line if None."""
         return exit_code(self._module, lambda: action(self.parse_args(arguments)))
 
 

@@ -204,7 +204,7 @@ class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
 
 
 def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
-    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    """Raise unless all programs can be started where they are to run; None: here."""
     tables: dict[str, Program | None] = {
         "features": portfolio.features,
         "verify": portfolio.verify,
@@ -301,7 +301,6 @@ async def _run_all(
 
 
 async def give_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel tasks, and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -353,7 +352,6 @@ class ComputedFeatures(NamedTuple):
 
 
 async def computed_features(portfolio: Portfolio, run: Run) -> ComputedFeatures:
-    """Return the features that a run of `features_job` computes."""
     ended = await run.wait()
     check_started(ended, f"{portfolio.file}: features")
     values, problem = read_features(ended)
@@ -361,7 +359,7 @@ async def computed_features(portfolio: Portfolio, run: Run) -> ComputedFeatures:
 
 
 def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
-    """Return the features that a program printed as a JSON object, and the problem, if any."""
+    """Return what a program printed as a JSON object, and the problem, if any."""
     if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
         words = last_error_line(ended) or ended.detail or ended.ending
         return {}, f"features: {words} (exit code {ended.exit_code})"

@@ -127,9 +127,9 @@ class Measurement:
             journal.create(PROJECT, description)
         self._number = journal.projects()[PROJECT]
         check_same(journal, self._number, description)
-        bodies = [event.body for event in journal.events(self._number)]
         self.cells: dict[tuple[str, str | None], Any] = {
-            (body["instance"], body.get("solver")): body for body in bodies
+            (event.body["instance"], event.body.get("solver")): event.body
+            for event in journal.events(self._number)
         }
         """(instance, solver) -> the note of a run; (instance, None) -> its features, with their seconds."""
 
@@ -142,17 +142,11 @@ class Measurement:
 
     def forget_changed(self) -> list[str]:
         """Drop the measurements of files that have changed since; return their instances."""
-        contents: dict[str, set[FileContent]] = {}
-        for body in self.cells.values():
-            contents.setdefault(body["instance"], set()).add(FileContent(**body["content"]))
-        changed = [
-            one.name
-            for one in self.instances
-            if not all(content.is_in(one.path) for content in contents.get(one.name, ()))
-        ]
-        gone = set(changed)
+        paths = {one.name: one.path for one in self.instances}
+        known = {(name, FileContent(**body["content"])) for (name, _), body in self.cells.items()}
+        gone = {name for name, content in known if name in paths and not content.is_in(paths[name])}
         self.cells = {cell: body for cell, body in self.cells.items() if cell[0] not in gone}
-        return changed
+        return [name for name in paths if name in gone]
 
     def mark_wrong(self, instance: str, solver: str) -> None:
         run = self.cells.get((instance, solver))

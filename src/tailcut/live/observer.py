@@ -144,8 +144,8 @@ class Totals(StreamObserver):
         self.current.pop((record.instance, None), None)
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        self.current.pop((record.instance, None), None)
-        self.current[record.instance, solver] = budget, self.clock()
+        self.features_ended(record)
+        self.extra_started(record, solver, budget)
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         self.add_run(run)

@@ -296,7 +296,7 @@ def _solvers(
 def _of_domain(
     table: TomlTable, name: str, domain: Domain, folder: Path, lacking: list[str]
 ) -> Program | None:
-    """Return a solver that the domain knows, called as found here; None if it is not installed."""
+    """Return a solver that the domain knows; None if it is not installed."""
     known = {solver.name: solver for solver in domain.solvers}
     if name not in known:
         of = f", or the name of a solver of its domain: {', '.join(known)}" if known else ""

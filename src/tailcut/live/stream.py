@@ -435,7 +435,6 @@ def update_solvers(
 def _unchanged(
     records: Mapping[str, InstanceRecord], instances: Iterable[Instance], observer: StreamObserver
 ) -> dict[str, InstanceRecord]:
-    """Return the records without completed ones whose files have changed."""
     kept = dict(records)
     for instance in instances if isinstance(instances, list) else []:
         record = records.get(instance.name)

@@ -24,7 +24,7 @@ from tailcut.errors import InputError, TailcutError
 from tailcut.live.engine import LocalProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio, domain_portfolio, read_portfolio
-from tailcut.solve.solving import ServerProject, SolveCall, StateProject
+from tailcut.solve.solving import ServerProject, SolveCall, StateProject, check_selector
 from tailcut.solve.thin_client import SILENCE, Place, RefusedError, peer
 
 Reader = asyncio.StreamReader
@@ -170,8 +170,8 @@ class SolveDaemon:
         self, request: Request, content: bytes, reader: Reader, writer: Writer
     ) -> tuple[dict[str, Any], bytes]:
         served, project = self._ready(request)
-        made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
-        instance = Instance(request["instance"], Path(request["instance"])) if made is None else made
+        path = request["instance"]
+        instance = self._kept_input(content, served.portfolio) if path is None else Instance(path, Path(path))
         call = SolveCall(served.executor, served.portfolio, project, instance, request)
         self._calls.add(call)
         work = asyncio.create_task(call.run())
@@ -189,8 +189,8 @@ class SolveDaemon:
         finally:
             self._calls.discard(call)
             hung_up.cancel()
-            if made is not None:
-                made.path.unlink(missing_ok=True)
+            if path is None:
+                instance.path.unlink(missing_ok=True)
 
     def _ready(self, request: Request) -> tuple[_PortfolioInUse, StateProject | ServerProject]:
         """Return the portfolio and the project, both created by the first call that needs them."""
@@ -212,7 +212,7 @@ class SolveDaemon:
                 if request["server"] is None
                 else ServerProject(served.portfolio, request)
             )
-        project.check_selector(request["selector"])
+        check_selector(project, request["selector"])
         if self._served is not None and served is not self._served:
             self._old.append(self._served.executor)
         self._served = served

@@ -30,25 +30,7 @@ NO_ANSWER = 1
 """Exit code without an answer, if 0 would mean that there is one."""
 
 
-class SharedProject:
-    """What all calls of a daemon learn in."""
-
-    where: str
-    selector: str
-    usual_cutoff: float
-    usual_seed: int
-
-    def check_selector(self, given: str | None) -> None:
-        """Raise if a call asks for another selector than the one that chooses."""
-        name = self.selector if given is None else recipe(parse_selector(given)[0]).name
-        if name != self.selector:
-            raise InputError(
-                f"{self.where} was created with selector {self.selector}, not {name}: "
-                "use that, or give another one"
-            )
-
-
-class StateProject(SharedProject):
+class StateProject:
     """The project of `tailcut run` in the state file, so that both learn together."""
 
     def __init__(self, state: str, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
@@ -78,7 +60,7 @@ class StateProject(SharedProject):
         self._journal.close()
 
 
-class ServerProject(SharedProject):
+class ServerProject:
     """A project behind HTTP, which many machines may share; created if missing."""
 
     def __init__(self, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
@@ -121,6 +103,16 @@ class ServerProject(SharedProject):
 
     def close(self) -> None:
         self._client.close()
+
+
+def check_selector(project: StateProject | ServerProject, given: str | None) -> None:
+    """Raise if a call asks for another selector than the one that chooses."""
+    name = project.selector if given is None else recipe(parse_selector(given)[0]).name
+    if name != project.selector:
+        raise InputError(
+            f"{project.where} was created with selector {project.selector}, not {name}: "
+            "use that, or give another one"
+        )
 
 
 class _RemoteDecider(Decider):

@@ -303,7 +303,6 @@ def _cancel(connection: Any) -> None:
 
 
 def _die_of(number: int) -> NoReturn:
-    """End by the signal, so that the parent process sees it."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     os._exit(128 + number)

@@ -44,7 +44,6 @@ def solved(solver: str, program: str | None, file: Path, *more: Path | str) -> s
 
 
 def model_files(file: Path) -> list[Path]:
-    """Return the model and the data that an instance consists of."""
     if file.suffix != ".dzn":
         return [file]
     models = sorted(file.parent.glob("*.mzn"))
@@ -198,7 +197,6 @@ class CpSat:
         return (not value) if isinstance(value, bool) else value.negated()
 
     def _function(self, name: str, a: list[Any]) -> None:
-        """Add a constraint that defines a value by others."""
         m = self.model
         array = name.startswith("array")
         match name:

@@ -87,6 +87,9 @@ class Formula:
             and np.array_equal(self.offsets, other.offsets)
         )
 
+    def __hash__(self) -> int:
+        return hash((self.n_variables, self.literals.tobytes(), self.offsets.tobytes()))
+
 
 def satisfies(formula: Formula, model: ArrayLike) -> bool:
     """Say whether the literals in `model` make every clause true.
