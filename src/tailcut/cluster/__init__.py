@@ -32,10 +32,7 @@ _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
 
 @contextmanager
 def connected(scheduler: str | None, *, workers: int) -> Iterator[Client]:
-    """Connect to the scheduler at an address, or start `workers` here and end them afterwards.
-
-    The size of the cluster and the address of its dashboard are logged.
-    """
+    """Connect to the scheduler at an address, or start `workers` here and end them afterwards."""
     with dask.config.set(_SETTINGS), ExitStack() as stack:
         if scheduler is None:
             # Reachable from this machine alone; like that of local processes, memory is not limited.
@@ -72,8 +69,5 @@ def _client_of(scheduler: str) -> Client:
 
 
 def dask_setup(_worker: Any) -> None:
-    """Ignore Ctrl-C in a worker that we start: the terminal sends it there too, but only the client acts.
-
-    Dask calls this, by its name, in the worker, which preloads this module.
-    """
+    """Ignore Ctrl-C, which the terminal also sends to our workers; Dask calls this in them, by its name."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

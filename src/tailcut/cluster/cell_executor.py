@@ -31,10 +31,7 @@ _PER_THREAD = 2
 
 
 def dask_cell_executor(client: Client, modules: Sequence[str] = ()) -> Executor:
-    """Return an executor that computes cells on the workers of a cluster.
-
-    They import `modules` for the selectors that these register: the modules must be installed there.
-    """
+    """Return an executor on the workers of a cluster, where `modules` with selectors must be installed."""
     return lambda cells: _results(client, cells, tuple(modules))
 
 

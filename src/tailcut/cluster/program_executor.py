@@ -179,7 +179,6 @@ class ProgramRunner(WorkerPlugin):
         self._lock = threading.Lock()
         self._launcher: Launcher | None = None
         self._active = 0
-        """How many runs there are."""
         self._idle: threading.Timer | None = None
 
     def perform(self, task: Any, parcel: Parcel) -> tuple[Ended, str]:

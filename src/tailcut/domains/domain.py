@@ -62,7 +62,6 @@ _NO_SOLUTION = ("unsat", "unsatisfiable", "infeasible", "unbounded")
 """Kinds of answers that exclude each other, in lower case."""
 
 EXIT_CODE_0_SOLVES = (AnswerRule("solved", exit_code=0),)
-"""The default rule: a run that ends with exit code 0 solved its instance."""
 
 
 def read_answer(rules: Sequence[AnswerRule], exit_code: int | None, output: bytes) -> str | None:
@@ -137,11 +136,8 @@ class SolverWay(NamedTuple):
     entry: str | None = None
     """`module:function`; None: the arguments are a command."""
     module: str | None = None
-    """The module that must be installed."""
     program: str | None = None
-    """The program that must be installed."""
     install: str = ""
-    """What installs it."""
     takes_options: bool = False
     """Whether the entry point hands options before `{instance}` on to the program."""
 
@@ -192,7 +188,6 @@ class Domain:
     what: str = ""
     """One line."""
     solvers: tuple[DomainSolver, ...] = ()
-    """The solvers it knows, installed or not."""
     answers: tuple[AnswerRule, ...] = ()
     features: EntryProgram | None = None
     """Computes the features of `{instance}`."""

@@ -28,11 +28,9 @@ from tailcut.errors import InputError, MissingExtraError, TailcutError
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 COMPRESSED = tuple(_OPENERS)
-"""Endings of compressed files."""
 
 Instance = TypeVar("Instance")
 Draw = Callable[[random.Random], str]
-"""Draws an instance, as text."""
 
 
 def read_bytes(path: str | Path, most: int = -1) -> bytes:

@@ -36,7 +36,6 @@ from tailcut.types import Outcome
 
 T = TypeVar("T")
 Task = Callable[[], Coroutine[Any, Any, T]]
-"""A coroutine that has not been started."""
 
 KEPT_OUTPUT = 64 * 2**20
 """Bytes kept of a program's output; a model of a million variables takes 8 million."""
@@ -57,11 +56,9 @@ class ProgramJob(NamedTuple):
     limits: ResourceLimits
     keep_output: int = KEPT_OUTPUT
     instance: Path | None = None
-    """The instance file, passed to it by this path."""
     made: Path | None = None
     """A file created for this run only, passed to it by this path."""
     clock: Clock = Clock.CPU
-    """The clock by which it is charged."""
 
     @property
     def budget(self) -> float:
@@ -72,7 +69,7 @@ class ProgramJob(NamedTuple):
         return ended.wall if self.clock is Clock.WALL else ended.cpu
 
     def timed_out(self, ended: Ended) -> bool:
-        """Return whether a run was stopped at the limit of the clock that counts."""
+        """Return whether it was stopped at the limit of the clock that counts."""
         return ended.ending is (Ending.WALL_LIMIT if self.clock is Clock.WALL else Ending.CPU_LIMIT)
 
 
@@ -383,12 +380,9 @@ def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
 
 class RunResult(NamedTuple):
     outcome: Outcome
-    """The outcome to learn."""
     note: dict[str, Any]
-    """What else is recorded."""
     output: bytes = b""
     truncated: bool = False
-    """Whether there was more output."""
 
 
 async def solver_result(

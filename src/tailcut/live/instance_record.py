@@ -20,7 +20,6 @@ from tailcut.live.limits import Ending
 from tailcut.types import Decision
 
 PROJECT = "run"
-"""The name of the project in a state file of `tailcut run`."""
 AT_A_LIMIT = (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
 NOT_RUN = "put aside"  # as journals have it
 """The ending of a run that was not made, because its solver had been put in quarantine since."""
@@ -48,7 +47,6 @@ class RunRecord(TypedDict):
     loss: NotRequired[float]
     """Its loss, from 0 to 1, if solution quality counts."""
     refuted: NotRequired[bool]
-    """Whether it gave an answer that the portfolio's `[verify]` program refuted."""
     said: NotRequired[str]
     """The end of its output, if that was not an answer."""
     began: NotRequired[float]
@@ -67,7 +65,6 @@ class Verdict(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether solvers contradict each other and none is outvoted."""
         return bool(self.involved) and not self.wrong
 
 
@@ -135,11 +132,9 @@ class InstanceRecord:
 
     instance: str
     content: FileContent | None = None
-    """The content of its file; None if unknown."""
     computed: ComputedFeatures | None = None
     """Its features, if they were computed before anything was decided."""
     features: dict[str, float] | None = None
-    """The features that decisions were based on."""
     feature_seconds: float = 0.0
     problem: str | None = None
     runs: list[RunRecord] = field(default_factory=list)
@@ -152,7 +147,6 @@ class InstanceRecord:
     first_decision: int | None = None
     last_decision: int | None = None
     closed: bool = False
-    """Whether no more runs are chosen for it."""
     measure: MeasurePlan | None = None
     """How it is measured, whatever is chosen for it; None: it is not."""
     extra: dict[str, RunRecord] = field(default_factory=dict)
@@ -261,7 +255,6 @@ class InstanceRecord:
 
     @property
     def answering(self) -> RunRecord | None:
-        """The run whose answer is accepted: the first that solved it, unless it was outvoted."""
         return self.verdict.believed
 
     @property

@@ -235,10 +235,9 @@ def tag_features(tags: Mapping[str, str]) -> dict[str, float]:
 def with_tags(
     values: Mapping[str, float], tags: Mapping[str, str], known: Sequence[str] | None, *, always: bool = False
 ) -> dict[str, float]:
-    """Return computed features and those of tags, with the names that the selector knows.
+    """Return the features that the selector knows; absent ones are nan.
 
-    If it knows none yet, features of tags are added if the instance has tags, or `always`. Absent ones are
-    nan.
+    If it knows none yet, features of tags are added if the instance has tags, or `always`.
     """
     every = {**values, **tag_features(tags)}
     if known is None:

@@ -37,13 +37,11 @@ _FILE = (
 PLACES = ("instance", "cutoff", "memory", "seed")
 """Placeholders in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
 PLACE = re.compile(r"\{(\w+)\}")
-"""The pattern of placeholders in a command."""
 DOMAIN_CUTOFF = 300
 """Default CPU seconds per instance in the portfolio of a domain."""
 SECONDS_ON_TINY = 5.0
 """For a program that is tried on a tiny instance."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
-"""The feature extractor if neither the portfolio nor its domain defines one."""
 
 
 class Clock(enum.StrEnum):
@@ -108,7 +106,6 @@ class ObjectiveRule:
     worst: float | None = None
     """The objectives with losses 0 and 1; None: `best_known` is used."""
     best_known: Mapping[str, float] = field(default_factory=dict)
-    """The best known objective, by the name of the instance's file."""
 
     def last(self, output: bytes) -> float | None:
         """Return the last finite objective in a solver's output; None if there is none."""
@@ -160,21 +157,17 @@ class Portfolio:
     wall_factor: float = 4.0
     """With the clock `cpu`, a run is stopped after this many times its budget of wall time, plus 5 s."""
     instances: tuple[str, ...] = ("*",)
-    """Which files of a folder are instances."""
     preload: tuple[str, ...] = ()
     """Modules that are loaded once instead of by every Python entry point."""
     check: tuple[TinyInstance, ...] = ()
-    """What to try the solvers on."""
     lacking: tuple[str, ...] = ()
     """Why some of its solvers cannot run here, one sentence each."""
     without: str | None = None
     """Why it does not use the features of its domain."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """Files of a folder that are not instances if others are beside them; see `Domain`."""
     tags: bool = False
     """Whether instances may have tags, even if the first has none (`tailcut.live.instances`)."""
     objective: ObjectiveRule | None = None
-    """How answers are rated; None: runtimes count."""
     text: str = ""
 
 
@@ -392,10 +385,7 @@ def _check_places(table: TomlTable, field: str, words: tuple[str, ...], places: 
 
 
 def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
-    """Return the rules of [answers.NAME] tables: exit_code, pattern or both, and unless.
-
-    In a domain whose answers are `optimal {objective}`, the name `optimal` means these.
-    """
+    """Return the rules of [answers.NAME] tables; `optimal` means a domain's `optimal {objective}`."""
     rules = []
     whole = {rule.kind: rule.answer for rule in domain.answers}
     for name in table.fields:
@@ -455,8 +445,7 @@ def _wrapped(program: Program, domain: Domain) -> Program:
     """Return a plain command as the domain itself would call it, if it knows the program.
 
     MiniSat writes its model to a file, and CBC prints no solution, so `minisat {instance}` gets the wrapper
-    of the domain's own `[solvers.minisat]`. Options are kept if the wrapper accepts them. Any other command
-    is unchanged.
+    of the domain's own `[solvers.minisat]`. Options are kept if the wrapper accepts them.
     """
     if program.entry is not None or program.template[-1] != "{instance}":
         return program

@@ -33,7 +33,6 @@ at a time limit."""
 class Retry:
     kind: str
     cutoff: float | None = None
-    """Seconds for each of them; None: the state file's cutoff."""
 
     def __post_init__(self) -> None:
         if self.kind not in RETRIES:

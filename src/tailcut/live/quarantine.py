@@ -116,7 +116,6 @@ class Quarantine:
         self._broken: dict[str, dict[str, RunRecord]] = {}
         """Solver -> instance -> a run that broke down there."""
         self._caught: dict[str, set[str]] = {}
-        """Solver -> instances on which its answer was wrong."""
         self._suspects: set[str] = set()
         self._answered: Counter[str] = Counter()
         """How many instances each solver had answered before."""

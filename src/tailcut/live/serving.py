@@ -55,7 +55,6 @@ class Decider:
         self.problems: list[str] = []
         """What went wrong without preventing an answer."""
         self.schedules = schedules
-        """Whether several solvers may be tried in turn."""
 
     @classmethod
     def of(cls, project: Project, key: str | None = None) -> Decider:
@@ -108,7 +107,6 @@ class Serving:
     ) -> None:
         self.place, self.portfolio, self.decider, self.cutoff = place, portfolio, decider, cutoff
         self.parallel = parallel
-        """The maximum number of solvers at once on an instance."""
         self._seed, self.observers, self.quarantine = seed, tuple(observers), quarantine
         self._keep = keep
         """Is called with the first run that answers an instance."""

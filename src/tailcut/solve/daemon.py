@@ -34,7 +34,6 @@ _PULSE = 1.0
 """Seconds between two signs of life."""
 _LENGTHS = struct.Struct("!QQQ")
 _MAGIC = ((b"\x1f\x8b", ".gz"), (b"\xfd7zXZ\x00", ".xz"))
-"""How compressed files begin, and how their names end."""
 
 
 def main(arguments: list[str]) -> None:

@@ -196,10 +196,7 @@ class SolveCall(Serving):
         self._answering = self._answering or result
 
     async def run(self) -> tuple[dict[str, Any], bytes]:
-        """Solve the instance, or give up when its time is over or the client is gone.
-
-        Returns the message for the client, and the output of the solver that answered.
-        """
+        """Return the message for the client, and the output of the solver that answered."""
         began = time.monotonic()
         record = InstanceRecord(self._instance.name, FileContent.of(self._instance.path))
         await self.serve(self._instance, record)

@@ -30,13 +30,11 @@ SILENCE = 60.0
 _FAREWELL = 5.0
 """Seconds that the daemon has to end a solver after Ctrl-C."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a call, and its solver."""
 _LONGEST = 80
 """Maximum bytes of a state file's name: the socket's name must fit after /proc/self/fd/..."""
 _DAEMON = "tailcut.solve.daemon"
 _CREDENTIALS = struct.Struct("iII")
 WRONG_CALL = 2
-"""Exit code of an invalid call, as for all commands."""
 
 Call = dict[str, Any]
 """The options of a call by name; `file` is None for standard input."""
@@ -115,10 +113,7 @@ class Place:
             pass
 
     def lock(self) -> int | None:
-        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it.
-
-        The file names the daemon's process.
-        """
+        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it."""
         lock = self.open("-lock", os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -72,7 +72,6 @@ class Formula:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Per clause, shape (m,)."""
         return np.diff(self.offsets)
 
     def clauses(self) -> list[list[int]]:

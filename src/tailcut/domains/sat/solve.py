@@ -24,7 +24,6 @@ from tailcut.errors import InputError
 WRONG_MODEL = 1
 """Exit code of a solver that called a formula satisfiable and gave no model of it."""
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
