@@ -251,11 +251,7 @@ def find_solvers(domain: Domain) -> dict[str, SolverWay]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be found; nothing but its parents is imported.
-
-    >>> is_installed("json.decoder"), is_installed("no_such_module.at_all")
-    (True, False)
-    """
+    """Return whether a module can be found; nothing but its parents is imported."""
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):

@@ -209,10 +209,6 @@ class InstanceRecord:
             left = tuple(name for name in self.measure.solvers if name != solver)
             self.measure = self.measure._replace(solvers=left)
 
-    def quarantined(self, solver: str) -> None:
-        if any(run["solver"] == solver for run in self.runs):
-            self.void.add(solver)
-
     def given_up(self, note: Mapping[str, Any]) -> None:
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
 
@@ -365,8 +361,10 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
                 record = found[body["instance"]] = _begun(body["instance"], body, found)
                 record.computed = ComputedFeatures.read(body)
             case EventKind.REMARK if "aside" in body:
+                solver = body["aside"]["solver"]
                 for record in found.values():
-                    record.quarantined(body["aside"]["solver"])
+                    if any(run["solver"] == solver for run in record.runs):
+                        record.void.add(solver)
             case EventKind.REMARK if "back" in body:
                 for record in found.values():
                     record.forgiven.add(body["back"])

@@ -274,7 +274,7 @@ class Preparation:
             if record is not None and instance.name in again:
                 words = again.pop(instance.name)
                 if record.over:
-                    self._totals.begin_again(record)
+                    self._totals.add_instance(record, -1)  # its runs still count
                 for observer in serving.observers:
                     observer.noted(f"{instance.name} is run again: {words}")
                 record = None

@@ -115,18 +115,13 @@ class Serving:
         self.urgent: deque[Work] = deque()
         """Runs that measure instances: they precede instances that have not started."""
         self.stopped = False
-        self._running: dict[Run, InstanceRecord] = {}
+        self.running: dict[Run, InstanceRecord] = {}
 
     def stop(self) -> None:
         """Stop all runs; they are learned as censored at that time, and no others start."""
         self.stopped = True
-        for run in self._running:
+        for run in self.running:
             run.stop()
-
-    def stop_race(self, record: InstanceRecord) -> None:
-        for run, of in self._running.items():
-            if of is record:
-                run.stop()
 
     async def serve(
         self, instance: Instance, record: InstanceRecord, *, may_put_off: bool = False
@@ -239,13 +234,13 @@ class Serving:
     def _started(self, job: ProgramJob, record: InstanceRecord) -> Iterator[Run]:
         """Start a job for an instance, and remember that it runs, so that it can be stopped."""
         run = self.place.start(job)
-        self._running[run] = record
+        self.running[run] = record
         if self.stopped:
             run.stop()
         try:
             yield run
         finally:
-            del self._running[run]
+            del self.running[run]
 
     async def run_chosen(
         self, instance: Instance, record: InstanceRecord, chosen: Decision, *, began: float | None = None
@@ -396,7 +391,9 @@ class _Race:
         return begun
 
     async def _stop(self) -> None:
-        self._serving.stop_race(self._record)
+        for run, record in self._serving.running.items():
+            if record is self._record:
+                run.stop()
         waiting, self._waiting = self._waiting, []
         for chosen in waiting:
             await self._serving.learn_chosen(self._record, chosen, engine.unmade_run(str(Ending.CANCELLED)))

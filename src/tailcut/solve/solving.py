@@ -220,7 +220,7 @@ class SolveCall(Serving):
             output, exit_code = shown_unknown(self.portfolio)
         else:
             output, note = self._answering.output, self._answering.note
-            exit_code = shown_exit_code(note["answer"], note["exit_code"])
+            exit_code = COMPETITION_CODES.get(note["answer"], note["exit_code"] or 0)
         return {"exit_code": exit_code, "problems": problems, "report": report}, output
 
     def _why_unsolved(self, record: InstanceRecord) -> str:
@@ -229,15 +229,6 @@ class SolveCall(Serving):
         if not printed or record.seconds >= 0.9 * self.cutoff:
             return f"not solved within {self.cutoff:g} s"
         return f"no solver has an answer; {printed[-1]}"
-
-
-def shown_exit_code(answer: str, exit_code: int | None) -> int:
-    """Return the exit code of a call whose answering solver ended with `exit_code`.
-
-    >>> shown_exit_code("SATISFIABLE", 0), shown_exit_code("sat", 0)
-    (10, 0)
-    """
-    return COMPETITION_CODES.get(answer, exit_code or 0)
 
 
 def shown_unknown(portfolio: Portfolio) -> tuple[bytes, int]:
