@@ -164,10 +164,7 @@ def _prepared() -> Iterator[None]:
 
 
 class ProgramRunner(WorkerPlugin):
-    """Runs programs on a worker; runs whose client drops them, or is gone, are ended at once.
-
-    One `Launcher` per worker holds all of its runs to their limits.
-    """
+    """Runs programs on a worker, with one `Launcher`; runs whose client drops them, or is gone, are ended."""
 
     def __init__(self, preload: Sequence[str], modules: str | None = None) -> None:
         self.name, self.preload, self.modules = f"tailcut-runs-{uuid4().hex[:12]}", tuple(preload), modules
@@ -249,10 +246,7 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
 
 @contextmanager
 def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
-    """Yield the program to run here; files sent along are in a folder that is removed afterwards.
-
-    Raises InputError if something is missing here; the caller knows the name of this machine.
-    """
+    """Yield the program to run here, with files that are removed afterwards; raise if something is missing."""
     program, instance = parcel.job.program, parcel.job.instance
     if instance is not None and parcel.instance_size is not None:
         if not instance.is_file():

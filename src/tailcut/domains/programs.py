@@ -122,8 +122,7 @@ def exit_code(module: str, action: Callable[[], int]) -> int:
 def entry_point(module: str, printing: Callable[..., int], *details: Any) -> Callable[..., int]:
     """Return the entry point of a module, one of the functions below with its details.
 
-    As the last statement of the module, with its `__name__`, this makes it a program, too: run by
-    ``python -m MODULE``, it calls its entry point and exits.
+    As the last statement of a module, with its `__name__`, this makes it a program, too: ``python -m MODULE``.
     """
     if module != "__main__":
         return partial(printing, module, *details)

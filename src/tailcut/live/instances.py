@@ -30,9 +30,8 @@ LOOK_EVERY = 0.5
 """Seconds between two scans of a folder."""
 SETTLED = 2.0
 """Seconds without a write after which a file counts as complete."""
-PLACES_OF_TAGS = 16
-"""The number of features for all tags together."""
-TAG_FEATURES = tuple(f"tag {number}" for number in range(PLACES_OF_TAGS))
+TAG_FEATURES = tuple(f"tag {number}" for number in range(16))
+"""For all tags together."""
 _ENOUGH = 20
 """With fewer instances, the order is not worth a warning."""
 _SHOWN = 3
@@ -228,7 +227,7 @@ def tag_features(tags: Mapping[str, str]) -> dict[str, float]:
     values = dict.fromkeys(TAG_FEATURES, 0.0)
     for name, value in tags.items():
         digest = hashlib.sha256(f"{name}={value}".encode(errors="surrogateescape")).digest()
-        values[TAG_FEATURES[digest[0] % PLACES_OF_TAGS]] += 1.0 if digest[1] % 2 else -1.0
+        values[TAG_FEATURES[digest[0] % len(TAG_FEATURES)]] += 1.0 if digest[1] % 2 else -1.0
     return values
 
 

@@ -264,10 +264,7 @@ class Preparation:
         return record is None or not record.begun
 
     def remaining(self, wanted: Iterable[Instance], retry: Retry | None) -> Iterator[Work]:
-        """Yield what is left to do: new instances start, those in progress continue, some are run again.
-
-        An instance in progress that the changed command no longer names stays as it is.
-        """
+        """Yield what is left to do; an instance in progress that is no longer wanted stays as it is."""
         serving, again = self._serving, served_again(self._records, self._project.selector.algorithms, retry)
         for instance in wanted:
             record = self._records.get(instance.name)

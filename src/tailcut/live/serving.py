@@ -232,7 +232,7 @@ class Serving:
 
     @contextmanager
     def _started(self, job: ProgramJob, record: InstanceRecord) -> Iterator[Run]:
-        """Start a job for an instance, and remember that it runs, so that it can be stopped."""
+        """Start a job that can be stopped while this context lasts."""
         run = self.place.start(job)
         self.running[run] = record
         if self.stopped:

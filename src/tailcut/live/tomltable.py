@@ -50,7 +50,6 @@ class TomlTable:
         return PortfolioError(f"{self.file}: {self.name(field)} must be {expected}{found}")
 
     def name(self, field: str) -> str:
-        """Return a field's name with those of the tables around it."""
         return f"{self.where}.{field}" if self.where else field
 
     def close(self, known: Iterable[str]) -> None:

@@ -162,8 +162,7 @@ def quasigroup(rng: Rng, *, order: int, holes: float) -> Formula:
 
     Source: Achlioptas, Gomes, Kautz and Selman, "Generating satisfiable problem instances", AAAI 2000.
 
-    A variable says that an empty cell has a symbol which its row and column do not have yet. Each cell
-    has a symbol, and no row or column has one twice; that is all, so what follows from it must be found.
+    A variable says that an empty cell has a symbol which its row and column do not have yet.
     """
     square = latin_square(rng, order)
     empty = (rng.permutation(order * order) < round(holes * order * order)).reshape(order, order)
