@@ -246,7 +246,7 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
 
 @contextmanager
 def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
-    """Yield the program to run here, with files that are removed afterwards; raise if something is missing."""
+    """Yield the program to run here, with files removed afterwards; raise if something is missing."""
     program, instance = parcel.job.program, parcel.job.instance
     if instance is not None and parcel.instance_size is not None:
         if not instance.is_file():

@@ -122,7 +122,7 @@ def exit_code(module: str, action: Callable[[], int]) -> int:
 def entry_point(module: str, printing: Callable[..., int], *details: Any) -> Callable[..., int]:
     """Return the entry point of a module, one of the functions below with its details.
 
-    As the last statement of a module, with its `__name__`, this makes it a program, too: ``python -m MODULE``.
+    As the last statement of a module, with its `__name__`, this makes it a program: ``python -m MODULE``.
     """
     if module != "__main__":
         return partial(printing, module, *details)

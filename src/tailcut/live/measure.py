@@ -191,7 +191,7 @@ class Measurement:
         return body
 
     def scenario(self, name: str) -> Scenario:
-        """Return the measurements as a scenario; failed features are missing values, contradictions errors."""
+        """Return the measurements; failed features are missing values in them, and contradictions errors."""
         order, solvers = sorted(one.name for one in self.instances), list(self.portfolio.solvers)
         by_instance = {one: [self.cells[one, solver] for solver in solvers] for one in order}
         cells = [run for runs in by_instance.values() for run in runs]
