@@ -32,13 +32,21 @@ _SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
 
 @contextmanager
 def connected(scheduler: str | None, *, workers: int) -> Iterator[Client]:
-    """Connect to the scheduler at an address, or start `workers` here and end them afterwards.
-
-    The size of the cluster and the address of its dashboard are logged.
-    """
+    """Connect to the scheduler at an address, or start `workers` here and end them afterwards."""
     with dask.config.set(_SETTINGS), ExitStack() as stack:
         if scheduler is None:
-            client = stack.enter_context(Client(stack.enter_context(_own_cluster(workers))))
+            # Reachable from this machine alone; like that of local processes, memory is not limited.
+            cluster = LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                memory_limit=0,
+                silence_logs=logging.ERROR,
+                preload=[__name__],
+            )
+            client = stack.enter_context(Client(stack.enter_context(cluster)))
         else:
             client = stack.enter_context(_client_of(scheduler))
         threads = client.nthreads()
@@ -48,23 +56,6 @@ def connected(scheduler: str | None, *, workers: int) -> Iterator[Client]:
             yield client
         finally:  # keep the loop from printing what it was still waiting for when the client is closed next
             logging.getLogger("tornado.application").setLevel(logging.CRITICAL)
-
-
-def _own_cluster(workers: int) -> LocalCluster:
-    """Start a scheduler in this process and workers beside it, reachable from this machine alone.
-
-    Like that of local processes, their memory is not limited.
-    """
-    return LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-        silence_logs=logging.ERROR,
-        preload=[__name__],
-    )
 
 
 def _client_of(scheduler: str) -> Client:
@@ -78,8 +69,5 @@ def _client_of(scheduler: str) -> Client:
 
 
 def dask_setup(_worker: Any) -> None:
-    """Ignore Ctrl-C in a worker that we start: the terminal sends it there too, but only the client acts.
-
-    Dask calls this, by its name, in the worker, which preloads this module.
-    """
+    """Ignore Ctrl-C, which the terminal also sends to our workers; Dask calls this in them, by its name."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,8 +1,7 @@
 """Cells of a benchmark on a Dask cluster: the third `Executor`.
 
 A scenario is a task of its own, and the cells depend on it. So its content crosses the network once per
-worker, from worker to worker as far as possible; a worker that comes later gets it too, and when the last
-worker that held it dies, the scheduler makes it again. No file system need be shared.
+worker, and when the last worker that held it dies, the scheduler makes it again.
 
 When a worker dies, Dask runs its cells elsewhere, and gives up a cell that was on several workers that died.
 It may have been their death, or only have waited beside the cell that was. Cells given up are therefore tried
@@ -32,10 +31,7 @@ _PER_THREAD = 2
 
 
 def dask_cell_executor(client: Client, modules: Sequence[str] = ()) -> Executor:
-    """Return an executor that computes cells on the workers of a cluster.
-
-    They import `modules` for the selectors that these register: the modules must be installed there.
-    """
+    """Return an executor on the workers of a cluster, where `modules` with selectors must be installed."""
     return lambda cells: _results(client, cells, tuple(modules))
 
 
@@ -70,19 +66,17 @@ def _results(client: Client, cells: Sequence[Cell], modules: tuple[str, ...]) ->
             if under_way:
                 future, answer = next(arriving)
                 cell, alone = under_way.pop(future)
-                result = _result(cell, future.status, answer)
-                if result is not None:
-                    yield result
-                elif alone:
-                    yield _given_up(cell, answer)
-                else:
+                result = _result(cell, future.status, answer, alone=alone)
+                if result is None:
                     suspects.append(cell)
+                else:
+                    yield result
     finally:
         client.cancel(list(under_way))
 
 
-def _result(cell: Cell, status: str, answer: Any) -> Result | None:
-    """Return what came of a cell, None if Dask gave it up because workers died; raise if all is lost."""
+def _result(cell: Cell, status: str, answer: Any, *, alone: bool) -> Result | None:
+    """Return what came of a cell; None if workers died, and not because of it alone; raise if all is lost."""
     if status == "finished" and isinstance(answer, Result):
         return answer
     if status != "error":
@@ -91,25 +85,16 @@ def _result(cell: Cell, status: str, answer: Any) -> Result | None:
         )
     error = answer[1]
     if isinstance(error, KilledWorker):
-        return None
+        died = error.allowed_failures + 1
+        words = f"on {died} Dask workers when they died, the last at {error.last_worker.address}"
+        failed = Result(cell.hash, 0.0, error=f"WorkerDiedError: computed alone, it was {words}")
+        return failed if alone else None
     if isinstance(error, TailcutError):
         raise error
     where = f"{cell.scenario}, {cell.contender.label}, seed {cell.seed}"
     raise InputError(
         f"a Dask worker could not compute {where}: {type(error).__name__}: {error}; "
         "expected workers with the same Tailcut, numpy and scipy as here"
-    )
-
-
-def _given_up(cell: Cell, answer: Any) -> Result:
-    """Return the failure of a cell that ended its workers even with a cluster to itself."""
-    error: KilledWorker = answer[1]
-    died = error.allowed_failures + 1
-    return Result(
-        cell.hash,
-        0.0,
-        error=f"WorkerDiedError: computed alone, it was on {died} Dask workers when they died, "
-        f"the last at {error.last_worker.address}",
     )
 
 

@@ -67,12 +67,7 @@ class DaskProgramExecutor:
     """
 
     def __init__(
-        self,
-        client: Client,
-        preload: Sequence[str] = (),
-        *,
-        modules: Path | None = None,
-        ship: bool = False,
+        self, client: Client, preload: Sequence[str] = (), *, modules: Path | None = None, ship: bool = False
     ) -> None:
         self._client, self.ship = client, ship
         self._plugin = ProgramRunner(preload, None if modules is None else str(modules))
@@ -82,19 +77,14 @@ class DaskProgramExecutor:
 
     @property
     def method(self) -> str:
-        """How the workers enforce limits, in words."""
         return f"{' and '.join(sorted(self.methods)) or 'nothing was run'} on Dask workers"
 
     def start(self, job: ProgramJob) -> Run:
-        """Send a job to a worker."""
         return _DaskRun(job, self)
 
     def problems(self, programs: Mapping[str, Command | Call]) -> list[str]:
-        """Return why some programs cannot be started on the workers that are there by now."""
-        try:
+        with _prepared():
             problems: dict[str, list[str]] = self._client.run(problems_of, dict(programs))
-        except Exception as error:  # whatever a worker without Tailcut makes of it
-            raise _not_prepared(error) from error
         return [f"Dask worker {at}: {problem}" for at, found in problems.items() for problem in found]
 
     def send(self, parcel: Parcel) -> Future[Any]:
@@ -106,12 +96,8 @@ class DaskProgramExecutor:
         return future
 
     def __enter__(self) -> DaskProgramExecutor:
-        try:
+        with _prepared():
             self._client.register_plugin(self._plugin)
-        except TailcutError:
-            raise
-        except Exception as error:  # whatever a worker without Tailcut makes of it
-            raise _not_prepared(error) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -153,40 +139,43 @@ class _DaskRun(Run):
                 f"Dask's scheduler has dropped the runs ({self._future.status}): did it end? "
                 "Completed work is kept"
             )
-        error = await asyncio.to_thread(self._future.exception)
+        error: BaseException = await asyncio.to_thread(self._future.exception)
         if isinstance(error, KilledWorker | LiveError):
             return error
-        raise error if isinstance(error, TailcutError) else _not_prepared(error)
+        with _prepared():
+            raise error
 
 
-def _not_prepared(error: BaseException) -> InputError:
-    return InputError(
-        f"a Dask worker could not run a program: {type(error).__name__}: {error}; "
-        "expected workers with the same Tailcut as here"
-    )
+@contextmanager
+def _prepared() -> Iterator[None]:
+    """Say of an error that is not ours, whatever a worker makes of it, that Tailcut may be missing there."""
+    try:
+        yield
+    except TailcutError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"a Dask worker could not run a program: {type(error).__name__}: {error}; "
+            "expected workers with the same Tailcut as here"
+        ) from error
 
 
 # What a worker does with a run.
 
 
 class ProgramRunner(WorkerPlugin):
-    """Runs programs on a worker; runs whose client drops them, or is gone, are ended at once.
-
-    One `Launcher` per worker holds all of its runs to their limits.
-    """
+    """Runs programs on a worker, with one `Launcher`; runs whose client drops them, or is gone, are ended."""
 
     def __init__(self, preload: Sequence[str], modules: str | None = None) -> None:
         self.name, self.preload, self.modules = f"tailcut-runs-{uuid4().hex[:12]}", tuple(preload), modules
 
     def setup(self, worker: Worker) -> None:
-        """Begin on a worker; nothing is started before the first run is."""
         self._worker = worker
         if self.modules is not None and self.modules not in sys.path:
             sys.path.append(self.modules)  # at the end: a file of the folder must not hide a module of ours
         self._lock = threading.Lock()
         self._launcher: Launcher | None = None
         self._active = 0
-        """How many runs there are."""
         self._idle: threading.Timer | None = None
 
     def perform(self, task: Any, parcel: Parcel) -> tuple[Ended, str]:
@@ -216,7 +205,6 @@ class ProgramRunner(WorkerPlugin):
 
     @contextmanager
     def _kept_launcher(self) -> Iterator[Launcher]:
-        """Give the launcher, which is closed when it had nothing to do for a while."""
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
@@ -232,22 +220,19 @@ class ProgramRunner(WorkerPlugin):
                     self._idle.daemon = True
                     self._idle.start()
 
-    def _rest(self) -> None:
-        """End the server if there is still nothing to do."""
+    def _rest(self, *, idle: bool = True) -> None:
+        """End the server, and what still runs unless it is to rest because nothing does."""
         with self._lock:
-            if self._active or self._launcher is None:
+            if self._active and idle:
                 return
-            launcher, self._launcher = self._launcher, None
-        launcher.close()
-
-    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
-        """End what runs, when the client has finished or the worker is closed."""
-        with self._lock:
             launcher, self._launcher = self._launcher, None
             if self._idle is not None:
                 self._idle.cancel()
         if launcher is not None:
-            await asyncio.to_thread(launcher.close)
+            launcher.close()
+
+    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - Dask's signature
+        await asyncio.to_thread(self._rest, idle=False)
 
 
 def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
@@ -261,10 +246,7 @@ def run_here(name: str, parcel: Parcel) -> tuple[Ended, str]:
 
 @contextmanager
 def unpacked(parcel: Parcel, beside: Path) -> Iterator[Command | Call]:
-    """Yield the program to run here; files sent along are in a folder that is removed afterwards.
-
-    Raises InputError if something is missing here; the caller knows the name of this machine.
-    """
+    """Yield the program to run here, with files removed afterwards; raise if something is missing."""
     program, instance = parcel.job.program, parcel.job.instance
     if instance is not None and parcel.instance_size is not None:
         if not instance.is_file():

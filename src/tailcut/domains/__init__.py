@@ -30,7 +30,6 @@ ENTRY_POINTS = "tailcut.domains"
 
 
 def domain_names() -> list[str]:
-    """Return the names of all domains: ours, and those of installed packages."""
     return sorted({*_folders(), *_offered().names})
 
 

@@ -62,7 +62,6 @@ _NO_SOLUTION = ("unsat", "unsatisfiable", "infeasible", "unbounded")
 """Kinds of answers that exclude each other, in lower case."""
 
 EXIT_CODE_0_SOLVES = (AnswerRule("solved", exit_code=0),)
-"""The default rule: a run that ends with exit code 0 solved its instance."""
 
 
 def read_answer(rules: Sequence[AnswerRule], exit_code: int | None, output: bytes) -> str | None:
@@ -137,11 +136,8 @@ class SolverWay(NamedTuple):
     entry: str | None = None
     """`module:function`; None: the arguments are a command."""
     module: str | None = None
-    """The module that must be installed."""
     program: str | None = None
-    """The program that must be installed."""
     install: str = ""
-    """What installs it."""
     takes_options: bool = False
     """Whether the entry point hands options before `{instance}` on to the program."""
 
@@ -170,7 +166,7 @@ class DomainSolver(NamedTuple):
         return " or ".join(dict.fromkeys(way.install for way in self.ways if way.install))
 
     def found(self) -> SolverWay | None:
-        """Return the first way that is available here, with the path of its program; None: not installed."""
+        """Return the first way that is available here, with the path of its program."""
         for way in self.ways:
             path = None if way.program is None else find_program(way.program)
             if (way.module is None or is_installed(way.module)) and (way.program is None or path):
@@ -192,7 +188,6 @@ class Domain:
     what: str = ""
     """One line."""
     solvers: tuple[DomainSolver, ...] = ()
-    """The solvers it knows, installed or not."""
     answers: tuple[AnswerRule, ...] = ()
     features: EntryProgram | None = None
     """Computes the features of `{instance}`."""
@@ -212,7 +207,6 @@ class Domain:
 
 @cache
 def domain_table(name: str) -> dict[str, Any]:
-    """Return what the `domain.toml` of a domain of this package holds."""
     return tomllib.loads((_HERE / name / "domain.toml").read_text(encoding="utf-8"))
 
 
@@ -252,17 +246,12 @@ def _rule(answer: str, exit_code: int | None = None, **patterns: str) -> AnswerR
 
 
 def find_solvers(domain: Domain) -> dict[str, SolverWay]:
-    """Return the solvers of a domain that are found here, by name, and how each is run."""
     ways = {solver.name: solver.found() for solver in domain.solvers}
     return {name: way for name, way in ways.items() if way is not None}
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be found; nothing but its parents is imported.
-
-    >>> is_installed("json.decoder"), is_installed("no_such_module.at_all")
-    (True, False)
-    """
+    """Return whether a module can be found; nothing but its parents is imported."""
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):
@@ -270,10 +259,6 @@ def is_installed(module: str) -> bool:
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program: installed by a wheel for this Python, or on the PATH.
-
-    >>> find_program("no-such-program") is None
-    True
-    """
+    """Return the path of a program: installed by a wheel for this Python, or on the PATH."""
     own = [sysconfig.get_path("scripts"), *(f"{folder}/bin" for folder in sys.path if folder)]
     return shutil.which(name, path=os.pathsep.join([*own, os.environ.get("PATH", os.defpath)]))

@@ -28,11 +28,9 @@ from tailcut.errors import InputError, MissingExtraError, TailcutError
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 COMPRESSED = tuple(_OPENERS)
-"""Endings of compressed files."""
 
 Instance = TypeVar("Instance")
 Draw = Callable[[random.Random], str]
-"""Draws an instance, as text."""
 
 
 def read_bytes(path: str | Path, most: int = -1) -> bytes:
@@ -75,7 +73,7 @@ class ScratchFile(AbstractContextManager["ScratchFile"]):
 
 
 def run(command: Sequence[str], *files: ScratchFile, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end, with access to scratch files; return its exit code and standard output."""
+    """Run a program to its end, with access to scratch files."""
     descriptors = [file.descriptor for file in files]
     return subprocess.run(command, pass_fds=descriptors, stdout=subprocess.PIPE, check=False, **options)
 
@@ -107,7 +105,6 @@ class Program(argparse.ArgumentParser):
         raise InputError(message)
 
     def call(self, action: Callable[[argparse.Namespace], int], arguments: Sequence[str] | None) -> int:
-        """Return the exit code of an action on the arguments, those of the command line if None."""
         return exit_code(self._module, lambda: action(self.parse_args(arguments)))
 
 
@@ -125,8 +122,7 @@ def exit_code(module: str, action: Callable[[], int]) -> int:
 def entry_point(module: str, printing: Callable[..., int], *details: Any) -> Callable[..., int]:
     """Return the entry point of a module, one of the functions below with its details.
 
-    As the last statement of the module, with its `__name__`, this makes it a program, too: run by
-    ``python -m MODULE``, it calls its entry point and exits.
+    As the last statement of a module, with its `__name__`, this makes it a program: ``python -m MODULE``.
     """
     if module != "__main__":
         return partial(printing, module, *details)
@@ -213,7 +209,6 @@ def print_verdict(
 
 
 def read_to_check(read: Callable[[Path], Instance], file: Path) -> Instance:
-    """Return the instance that a reader returns; raise `UncheckableError` if it does not accept the file."""
     try:
         return read(file)
     except TailcutError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from tailcut.domains.domain import EXIT_CODE_0_SOLVES, answers_agree
 from tailcut.errors import InputError
@@ -47,9 +46,11 @@ class PortfolioCheck:
 
 def check_portfolio(portfolio: Portfolio, instances: Sequence[Instance] = ()) -> PortfolioCheck:
     """Try the features and every solver on each instance; by default on the portfolio's tiny ones."""
-    known: list[tuple[Instance, str | None]] = [(instance, None) for instance in instances] or [
-        (_tiny(tiny.path), tiny.answer) for tiny in portfolio.check
-    ]
+    known: list[tuple[Instance, str | None]] = [(instance, None) for instance in instances]
+    for tiny in portfolio.check if not instances else ():
+        if not tiny.path.is_file():
+            raise InputError(f"{tiny.path}: there is no such instance to check with")
+        known.append((Instance(tiny.path.name, tiny.path.absolute()), tiny.answer))
     if not known:
         raise InputError(
             f"{portfolio.file}: nothing to try the solvers on: give an instance after the portfolio, "
@@ -86,12 +87,6 @@ def _notes(portfolio: Portfolio, tried: Sequence[Tried]) -> Iterator[str]:
             f"exit code 0 means solved for {', '.join(plain)}: if a run can end with 0 and no solution, "
             "describe the answers in tables [answers.ANSWER]"
         )
-
-
-def _tiny(path: Path) -> Instance:
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such instance to check with")
-    return Instance(path.name, path.absolute())
 
 
 async def _tried(

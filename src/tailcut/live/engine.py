@@ -36,6 +36,7 @@ from tailcut.live.portfolio import Clock, ObjectiveRule, Portfolio, Program, Sol
 from tailcut.types import Outcome
 
 T = TypeVar("T")
+Task = Callable[[], Coroutine[Any, Any, T]]
 
 KEPT_OUTPUT = 64 * 2**20
 """Bytes kept of a program's output; a model of a million variables takes 8 million."""
@@ -73,11 +74,9 @@ class ProgramJob(NamedTuple):
     limits: ResourceLimits
     keep_output: int = KEPT_OUTPUT
     instance: Path | None = None
-    """The instance file, passed to it by this path."""
     made: Path | None = None
     """A file created for this run only, passed to it by this path."""
     clock: Clock = Clock.CPU
-    """The clock by which it is charged."""
 
     @property
     def budget(self) -> float:
@@ -88,7 +87,7 @@ class ProgramJob(NamedTuple):
         return ended.wall if self.clock is Clock.WALL else ended.cpu
 
     def timed_out(self, ended: Ended) -> bool:
-        """Return whether a run was stopped at the limit of the clock that counts."""
+        """Return whether it was stopped at the limit of the clock that counts."""
         return ended.ending is (Ending.WALL_LIMIT if self.clock is Clock.WALL else Ending.CPU_LIMIT)
 
 
@@ -106,14 +105,13 @@ def _job(
 
 
 def features_job(portfolio: Portfolio, program: Program, instance: Instance, most: float) -> ProgramJob:
-    """Return the run of the feature extractor on an instance, for at most so many seconds."""
     return _job(portfolio, program, instance, min(program.limit or math.inf, most))
 
 
 def solver_job(
     portfolio: Portfolio, solver: Solver, instance: Instance, seconds: float, *, seed: int = 0
 ) -> ProgramJob:
-    """Return the run of a solver on an instance for so many seconds; `seed` is that of the stream."""
+    """Return a run of a solver; `seed` is that of the stream."""
     return _job(
         portfolio,
         solver.program,
@@ -160,7 +158,13 @@ class _LocalRun(Run):
         self._running.cancel()
 
     async def wait(self) -> Ended:
-        await _readable(self._running.fileno())
+        loop, ready = asyncio.get_running_loop(), asyncio.Event()
+        descriptor = self._running.fileno()
+        loop.add_reader(descriptor, ready.set)
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(descriptor)
         ended = self._running.wait()
         assert ended is not None
         if ended.ending is Ending.CANCELLED and not self.stopped:  # the executor was closed
@@ -186,7 +190,6 @@ class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
     """Runs jobs as processes of this machine; leaving the context ends those that still run."""
 
     def __init__(self, preload: Iterable[str] = (), modules: Path | None = None) -> None:
-        """Prepare; modules of Python entry points are also searched in the folder `modules`."""
         if modules is not None and str(modules) not in sys.path:
             sys.path.append(str(modules))  # at the end: a file of the folder must not hide a module of ours
         self._launcher = Launcher(preload=tuple(preload))
@@ -209,7 +212,6 @@ class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
         return problems_of(programs)
 
     def close(self) -> None:
-        """End what still runs, and the processes that run it."""
         self._launcher.close()
 
     def __exit__(self, *_: object) -> None:
@@ -217,7 +219,7 @@ class LocalProgramExecutor(AbstractContextManager["LocalProgramExecutor"]):
 
 
 def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> None:
-    """Raise unless all programs of a portfolio can be started where they are to run; None: here."""
+    """Raise unless all programs can be started where they are to run; None: here."""
     tables: dict[str, Program | None] = {
         "features": portfolio.features,
         "verify": portfolio.verify,
@@ -230,7 +232,6 @@ def check_runnable(portfolio: Portfolio, executor: ProgramExecutor | None) -> No
 
 
 def problems_of(programs: Mapping[str, Command | Call]) -> list[str]:
-    """Return why some programs cannot be started here, a sentence each."""
     return [f"{name}: {why}" for name, program in programs.items() if (why := why_not(program)) is not None]
 
 
@@ -262,11 +263,11 @@ def why_not(program: Command | Call) -> str | None:
 
 
 def run_all(
-    work: Iterator[Callable[[], Coroutine[Any, Any, T]]],
+    work: Iterator[Task[T]],
     *,
     at_once: int,
     on_result: Callable[[T], None],
-    urgent: deque[Callable[[], Coroutine[Any, Any, T]]] | None = None,
+    urgent: deque[Task[T]] | None = None,
 ) -> None:
     """Run all coroutines to their end, `at_once` at a time; what is added to `urgent` meanwhile comes first.
 
@@ -285,13 +286,10 @@ def run_all(
 
 
 async def _run_all(
-    work: Iterator[Callable[[], Coroutine[Any, Any, T]]],
-    at_once: int,
-    on_result: Callable[[T], None],
-    urgent: deque[Callable[[], Coroutine[Any, Any, T]]],
+    work: Iterator[Task[T]], at_once: int, on_result: Callable[[T], None], urgent: deque[Task[T]]
 ) -> None:
     running: list[asyncio.Task[T]] = []
-    upcoming: asyncio.Task[Callable[[], Coroutine[Any, Any, T]] | None] | None = None
+    upcoming: asyncio.Task[Task[T] | None] | None = None
     more = True
     try:
         while True:
@@ -318,7 +316,6 @@ async def _run_all(
 
 
 async def give_up(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel tasks, and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -351,15 +348,6 @@ async def done(future: Any) -> None:
     await event.wait()
 
 
-async def _readable(descriptor: int) -> None:
-    loop, ready = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(descriptor)
-
-
 class ComputedFeatures(NamedTuple):
     values: dict[str, float]
     """Finite, or nan where missing; empty if nothing is usable."""
@@ -374,13 +362,11 @@ class ComputedFeatures(NamedTuple):
 
     @staticmethod
     def read(body: Mapping[str, Any]) -> ComputedFeatures:
-        """Return the result that `body` was made from."""
         values = {name: math.nan if value is None else value for name, value in body["values"].items()}
         return ComputedFeatures(values, body["seconds"], body["problem"], body["timed_out"])
 
 
 async def computed_features(portfolio: Portfolio, run: Run) -> ComputedFeatures:
-    """Return the features that a run of `features_job` computes."""
     ended = await run.wait()
     check_started(ended, f"{portfolio.file}: features")
     values, problem = read_features(ended)
@@ -388,7 +374,7 @@ async def computed_features(portfolio: Portfolio, run: Run) -> ComputedFeatures:
 
 
 def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
-    """Return the features that a program printed as a JSON object, and the problem, if any."""
+    """Return what a program printed as a JSON object, and the problem, if any."""
     if ended.ending is not Ending.FINISHED or ended.exit_code != 0:
         words = last_error_line(ended) or ended.detail or ended.ending
         return {}, f"features: {words} (exit code {ended.exit_code})"
@@ -412,12 +398,9 @@ def read_features(ended: Ended) -> tuple[dict[str, float], str | None]:
 
 class RunResult(NamedTuple):
     outcome: Outcome
-    """The outcome to learn."""
     note: dict[str, Any]
-    """What else is recorded."""
     output: bytes = b""
     truncated: bool = False
-    """Whether there was more output."""
 
 
 async def solver_result(
@@ -465,9 +448,8 @@ async def solver_result(
 def _outcome(job: ProgramJob, ended: Ended, *, answered: bool, starved: bool) -> Outcome:
     """Return the outcome of a run, by how it ended, never by comparing times.
 
-    A run stopped at its budget is censored there. A run that waited for a processor until the wall-clock
-    limit, or was given up, is censored at the time it had. A run that ended without an answer, crashed,
-    used too much memory, or slept until the wall-clock limit has failed: more time would not have helped.
+    A run that had to wait for a processor until the wall-clock limit, or was given up, is censored at the
+    time it had. One that slept until that limit has failed: more time would not have helped.
     """
     if answered:
         return Outcome.solved(job.seconds(ended))
@@ -573,6 +555,5 @@ def check_started(ended: Ended, where: str) -> None:
 
 
 def last_error_line(ended: Ended) -> str:
-    """Return the last line that a program wrote to standard error, empty if there is none."""
     lines = ended.errors.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""

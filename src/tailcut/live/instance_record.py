@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 from tailcut.domains.domain import answers_agree
-from tailcut.journal import Event, EventKind, Project
+from tailcut.errors import InputError
+from tailcut.journal import Event, EventKind, Journal, Project
 from tailcut.journal.instances import FirstDecisions
 from tailcut.live.engine import ComputedFeatures
 from tailcut.live.instances import FileContent
@@ -19,7 +20,6 @@ from tailcut.live.limits import Ending
 from tailcut.types import Decision
 
 PROJECT = "run"
-"""The name of the project in a state file of `tailcut run`."""
 AT_A_LIMIT = (Ending.CPU_LIMIT, Ending.WALL_LIMIT)
 NOT_RUN = "put aside"  # as journals have it
 """The ending of a run that was not made, because its solver had been put in quarantine since."""
@@ -47,7 +47,6 @@ class RunRecord(TypedDict):
     loss: NotRequired[float]
     """Its loss, from 0 to 1, if solution quality counts."""
     refuted: NotRequired[bool]
-    """Whether it gave an answer that the portfolio's `[verify]` program refuted."""
     tampered: NotRequired[bool]
     """Whether the processes that watched it were stopped or killed, as a rule by the solver."""
     said: NotRequired[str]
@@ -68,7 +67,6 @@ class Verdict(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether solvers contradict each other and none is outvoted."""
         return bool(self.involved) and not self.wrong
 
 
@@ -136,11 +134,9 @@ class InstanceRecord:
 
     instance: str
     content: FileContent | None = None
-    """The content of its file; None if unknown."""
     computed: ComputedFeatures | None = None
     """Its features, if they were computed before anything was decided."""
     features: dict[str, float] | None = None
-    """The features that decisions were based on."""
     feature_seconds: float = 0.0
     problem: str | None = None
     runs: list[RunRecord] = field(default_factory=list)
@@ -153,7 +149,6 @@ class InstanceRecord:
     first_decision: int | None = None
     last_decision: int | None = None
     closed: bool = False
-    """Whether no more runs are chosen for it."""
     measure: MeasurePlan | None = None
     """How it is measured, whatever is chosen for it; None: it is not."""
     extra: dict[str, RunRecord] = field(default_factory=dict)
@@ -212,15 +207,9 @@ class InstanceRecord:
         return self.extra[solver]
 
     def without(self, solver: str) -> None:
-        """Record that a solver was removed: it no longer measures."""
         if self.measure is not None:
             left = tuple(name for name in self.measure.solvers if name != solver)
             self.measure = self.measure._replace(solvers=left)
-
-    def quarantined(self, solver: str) -> None:
-        """Record that a solver was put in quarantine: its runs here do not count."""
-        if any(run["solver"] == solver for run in self.runs):
-            self.void.add(solver)
 
     def given_up(self, note: Mapping[str, Any]) -> None:
         self.feature_seconds, self.problem, self.closed = note["feature_seconds"], note.get("problem"), True
@@ -260,12 +249,10 @@ class InstanceRecord:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is left to do, including measuring."""
         return self.closed and not self.missing and not (self.raced and self.open_runs)
 
     @property
     def answering(self) -> RunRecord | None:
-        """The run whose answer is accepted: the first that solved it, unless it was outvoted."""
         return self.verdict.believed
 
     @property
@@ -279,28 +266,23 @@ class InstanceRecord:
 
     @property
     def seconds(self) -> float:
-        """Seconds of its cutoff used so far by chosen runs, features included.
-
-        In a race, those of the core that gave the answer: concurrent runs count only once.
-        """
+        """Seconds of its cutoff used by chosen runs and features; in a race, by the core that answered."""
         if self.raced:
             return self.used or self.feature_seconds
         return float(self.feature_seconds + sum(run["seconds"] for run in self.runs))
 
     @property
     def cpu(self) -> float:
-        """CPU seconds used so far by chosen runs, features included."""
         return float(self.feature_seconds + sum(run.get("cpu", 0.0) for run in self.runs))
 
     @property
     def wall(self) -> float:
-        """Wall time used so far by chosen runs, features included; the runs of a race share it."""
+        """Like `cpu`, but the runs of a race share it."""
         in_turn = sum(run.get("wall", 0.0) for run in self.runs if "began" not in run)
         return float(self.feature_seconds + self.race_seconds + in_turn)
 
     @property
     def race_seconds(self) -> float:
-        """Wall time from the beginning of its race to the last run that has ended."""
         return max((run["began"] + run.get("wall", 0.0) for run in self.runs if "began" in run), default=0.0)
 
     def as_dict(self) -> dict[str, Any]:
@@ -333,6 +315,17 @@ def new_record(
     old = None if before.content is None else before.content.sha256
     new = None if content is None else content.sha256
     return InstanceRecord(instance, content, attempt=before.attempt + before.begun if old == new else 0)
+
+
+def check_same(journal: Journal, project: int, description: Mapping[str, Any]) -> None:
+    """Raise unless a project was created with this description."""
+    before = journal.description(project)
+    for name, value in description.items():
+        if before.get(name) != value:
+            raise InputError(
+                f"{journal.path} was created with {name} {before.get(name)}, not {value}: use "
+                "that, or give another state file"
+            )
 
 
 def _run_record(solver: str, budget: float, note: Mapping[str, Any]) -> RunRecord:
@@ -370,8 +363,10 @@ def read_records(history: Iterable[Event], *, schedules: bool) -> dict[str, Inst
                 record = found[body["instance"]] = _begun(body["instance"], body, found)
                 record.computed = ComputedFeatures.read(body)
             case EventKind.REMARK if "aside" in body:
+                solver = body["aside"]["solver"]
                 for record in found.values():
-                    record.quarantined(body["aside"]["solver"])
+                    if any(run["solver"] == solver for run in record.runs):
+                        record.void.add(solver)
             case EventKind.REMARK if "back" in body:
                 for record in found.values():
                     record.forgiven.add(body["back"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from tailcut.errors import InputError
 from tailcut.journal import EventKind, Journal, NewEvent
 from tailcut.live import engine
 from tailcut.live.engine import LocalProgramExecutor, ProgramExecutor
-from tailcut.live.instance_record import said, verdict
+from tailcut.live.instance_record import check_same, said, verdict
 from tailcut.live.instances import FileContent, Instance
 from tailcut.live.limits import Ending
 from tailcut.live.observer import Totals
@@ -108,7 +108,7 @@ def default_state(out: Path) -> Path:
 
 
 def _briefly_named(instances: Sequence[Instance]) -> list[Instance]:
-    """Return the instances by their file names, if these are distinct: then no paths are needed."""
+    """Return the instances by their file names, if these are distinct."""
     names = {instance.path.name for instance in instances}
     if len(names) < len(instances):
         return list(instances)
@@ -126,21 +126,14 @@ class Measurement:
         if PROJECT not in journal.projects():
             journal.create(PROJECT, description)
         self._number = journal.projects()[PROJECT]
-        before = journal.description(self._number)
-        for name, value in description.items():
-            if before[name] != value:
-                raise InputError(
-                    f"{journal.path} was created with {name} {before[name]}, not {value}: use "
-                    "that, or give another state file"
-                )
-        bodies = [event.body for event in journal.events(self._number)]
+        check_same(journal, self._number, description)
         self.cells: dict[tuple[str, str | None], Any] = {
-            (body["instance"], body.get("solver")): body for body in bodies
+            (event.body["instance"], event.body.get("solver")): event.body
+            for event in journal.events(self._number)
         }
         """(instance, solver) -> the note of a run; (instance, None) -> its features, with their seconds."""
 
     def run_named(self, text: str) -> tuple[str, str]:
-        """Return the instance and the solver of the run that `SOLVER:INSTANCE` names."""
         for solver in self.portfolio.solvers:
             for one in self.instances:
                 if text == f"{solver}:{one.name}":
@@ -149,26 +142,18 @@ class Measurement:
 
     def forget_changed(self) -> list[str]:
         """Drop the measurements of files that have changed since; return their instances."""
-        contents: dict[str, set[FileContent]] = {}
-        for body in self.cells.values():
-            contents.setdefault(body["instance"], set()).add(FileContent(**body["content"]))
-        changed = [
-            one.name
-            for one in self.instances
-            if not all(content.is_in(one.path) for content in contents.get(one.name, ()))
-        ]
-        gone = set(changed)
+        paths = {one.name: one.path for one in self.instances}
+        known = {(name, FileContent(**body["content"])) for (name, _), body in self.cells.items()}
+        gone = {name for name, content in known if name in paths and not content.is_in(paths[name])}
         self.cells = {cell: body for cell, body in self.cells.items() if cell[0] not in gone}
-        return changed
+        return [name for name in paths if name in gone]
 
     def mark_wrong(self, instance: str, solver: str) -> None:
-        """Mark the answer of a run as wrong: it counts as failed."""
         run = self.cells.get((instance, solver))
         if run is None or run["answer"] is None:
             raise InputError(f"{solver} gave no answer to {instance}: there is nothing to mark as wrong")
         problem = f"its answer {run['answer']} was marked as wrong"
-        body = {**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem}
-        self._keep(body)
+        self._keep({**run, "answer": None, "outcome": Status.FAILED.value, "problem": problem})
 
     def silent(self) -> list[str]:
         """Return what to say of solvers that gave no answer at all, although some of their runs finished."""
@@ -178,7 +163,7 @@ class Measurement:
                 totals.add_run(self.cells[instance.name, solver])
         return totals.silent
 
-    def missing(self, place: ProgramExecutor) -> Iterator[Callable[[], Coroutine[Any, Any, Measured]]]:
+    def missing(self, place: ProgramExecutor) -> Iterator[engine.Task[Measured]]:
         program = self.portfolio.features
         for instance in self.instances:
             if program is not None and (instance.name, None) not in self.cells:
@@ -206,10 +191,7 @@ class Measurement:
         return body
 
     def scenario(self, name: str) -> Scenario:
-        """Return the measurements of these instances as a scenario; raise on contradictions.
-
-        Features that failed are missing values, and their time counts.
-        """
+        """Return the measurements; failed features are missing values in them, and contradictions errors."""
         order, solvers = sorted(one.name for one in self.instances), list(self.portfolio.solvers)
         by_instance = {one: [self.cells[one, solver] for solver in solvers] for one in order}
         cells = [run for runs in by_instance.values() for run in runs]

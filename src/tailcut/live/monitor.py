@@ -39,7 +39,6 @@ class RunProgress:
     solved: int
     par10: float | None
     seconds: float
-    """Of all chosen runs, features included."""
     besides: int
     """Runs that were made to measure or to learn."""
     running: list[dict[str, Any]]

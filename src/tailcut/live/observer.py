@@ -113,7 +113,7 @@ class Totals(StreamObserver):
             for run in record.extra.values():
                 totals._add_extra(record, run)
             if record.over:
-                totals._add_instance(record)
+                totals.add_instance(record)
         return totals
 
     @property
@@ -133,10 +133,6 @@ class Totals(StreamObserver):
     def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
         self.problems.append(words)
 
-    def begin_again(self, record: InstanceRecord) -> None:
-        """Remove a reopened instance from the sums; its runs still count."""
-        self._add_instance(record, -1)
-
     def features_started(self, record: InstanceRecord) -> None:
         self.current[record.instance, None] = None, self.clock()
 
@@ -144,8 +140,8 @@ class Totals(StreamObserver):
         self.current.pop((record.instance, None), None)
 
     def run_started(self, record: InstanceRecord, solver: str, budget: float) -> None:
-        self.current.pop((record.instance, None), None)
-        self.current[record.instance, solver] = budget, self.clock()
+        self.features_ended(record)
+        self.extra_started(record, solver, budget)
 
     def run_ended(self, record: InstanceRecord, run: RunRecord) -> None:
         self.add_run(run)
@@ -167,7 +163,7 @@ class Totals(StreamObserver):
 
     def instance_over(self, record: InstanceRecord) -> None:
         self.features_ended(record)
-        self._add_instance(record)
+        self.add_instance(record)
         if record.problem:
             self.problems.append(f"{record.instance}: {record.problem}")
 
@@ -189,7 +185,7 @@ class Totals(StreamObserver):
             self.extra_runs += 1
             self.extra_seconds += run["seconds"]
 
-    def _add_instance(self, record: InstanceRecord, count: int = 1) -> None:
+    def add_instance(self, record: InstanceRecord, count: int = 1) -> None:
         if record.measure is not None:
             self.measured.add(record.instance)
         self.solved += count * (record.answer is not None)

@@ -37,13 +37,11 @@ _FILE = (
 PLACES = ("instance", "cutoff", "memory", "seed")
 """Placeholders in a solver's command: its file, seconds, bytes (0: no limit), a seed."""
 PLACE = re.compile(r"\{(\w+)\}")
-"""The pattern of placeholders in a command."""
 DOMAIN_CUTOFF = 300
 """Default CPU seconds per instance in the portfolio of a domain."""
 SECONDS_ON_TINY = 5.0
 """For a program that is tried on a tiny instance."""
 FILE_FEATURES = EntryProgram("tailcut.domains.file_features:main", ("{instance}",))
-"""The feature extractor if neither the portfolio nor its domain defines one."""
 
 
 class Clock(enum.StrEnum):
@@ -108,7 +106,6 @@ class ObjectiveRule:
     worst: float | None = None
     """The objectives with losses 0 and 1; None: `best_known` is used."""
     best_known: Mapping[str, float] = field(default_factory=dict)
-    """The best known objective, by the name of the instance's file."""
 
     def last(self, output: bytes) -> float | None:
         """Return the last finite objective in a solver's output; None if there is none."""
@@ -122,7 +119,6 @@ class ObjectiveRule:
         return found
 
     def check(self, instance: Instance) -> None:
-        """Raise if there is no best known objective for an instance."""
         if self.best is None and instance.path.name not in self.best_known:
             raise LiveError(f"objective.best_known: has no row for {instance.path.name}")
 
@@ -161,21 +157,17 @@ class Portfolio:
     wall_factor: float = 4.0
     """With the clock `cpu`, a run is stopped after this many times its budget of wall time, plus 5 s."""
     instances: tuple[str, ...] = ("*",)
-    """Which files of a folder are instances."""
     preload: tuple[str, ...] = ()
     """Modules that are loaded once instead of by every Python entry point."""
     check: tuple[TinyInstance, ...] = ()
-    """What to try the solvers on."""
     lacking: tuple[str, ...] = ()
     """Why some of its solvers cannot run here, one sentence each."""
     without: str | None = None
     """Why it does not use the features of its domain."""
     models: Mapping[str, str] = field(default_factory=dict)
-    """Files of a folder that are not instances if others are beside them; see `Domain`."""
     tags: bool = False
     """Whether instances may have tags, even if the first has none (`tailcut.live.instances`)."""
     objective: ObjectiveRule | None = None
-    """How answers are rated; None: runtimes count."""
     text: str = ""
 
 
@@ -191,7 +183,6 @@ def read_portfolio(path: str | Path) -> Portfolio:
 
 
 def domain_portfolio(name: str) -> Portfolio:
-    """Return the portfolio of a domain, with the solvers found here, for the current folder."""
     return _parsed(portfolio_text(name), Path(f"--domain {name}"))
 
 
@@ -263,7 +254,6 @@ def _install(domain: Domain) -> str:
 
 
 def cutoff_of(portfolio: Portfolio, given: float | None) -> float:
-    """Return the given cutoff, or the portfolio's; raise if there is none."""
     cutoff = portfolio.cutoff if given is None else given
     if cutoff is None:
         raise InputError(f"give --cutoff, or write cutoff = ... into {portfolio.file}")
@@ -299,7 +289,7 @@ def _solvers(
 def _of_domain(
     table: TomlTable, name: str, domain: Domain, folder: Path, lacking: list[str]
 ) -> Program | None:
-    """Return a solver that the domain knows, called as found here; None if it is not installed."""
+    """Return a solver that the domain knows; None if it is not installed."""
     known = {solver.name: solver for solver in domain.solvers}
     if name not in known:
         of = f", or the name of a solver of its domain: {', '.join(known)}" if known else ""
@@ -370,7 +360,6 @@ def _limited(table: TomlTable, words: tuple[str, ...], entry: str | None, folder
 
 
 def _command(table: TomlTable, folder: Path) -> tuple[str, ...]:
-    """Return the words of a command; a program with a slash in its name is relative to the folder."""
     if "arguments" in table:
         raise table.wrong("arguments", "given with an entry only: write a command with its arguments")
     words = table.words("command")
@@ -396,10 +385,7 @@ def _check_places(table: TomlTable, field: str, words: tuple[str, ...], places: 
 
 
 def _answers(table: TomlTable, domain: Domain) -> tuple[AnswerRule, ...]:
-    """Return the rules of [answers.NAME] tables: exit_code, pattern or both, and unless.
-
-    In a domain whose answers are `optimal {objective}`, the name `optimal` means these.
-    """
+    """Return the rules of [answers.NAME] tables; `optimal` means a domain's `optimal {objective}`."""
     rules = []
     whole = {rule.kind: rule.answer for rule in domain.answers}
     for name in table.fields:
@@ -435,7 +421,6 @@ def _objective(table: TomlTable, folder: Path) -> ObjectiveRule | None:
 
 
 def _best_known(file: Path) -> dict[str, float]:
-    """Return the best known objectives of a CSV file with the columns instance and best."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             rows = csv.DictReader(lines)
@@ -460,8 +445,7 @@ def _wrapped(program: Program, domain: Domain) -> Program:
     """Return a plain command as the domain itself would call it, if it knows the program.
 
     MiniSat writes its model to a file, and CBC prints no solution, so `minisat {instance}` gets the wrapper
-    of the domain's own `[solvers.minisat]`. Options are kept if the wrapper accepts them. Any other command
-    is unchanged.
+    of the domain's own `[solvers.minisat]`. Options are kept if the wrapper accepts them.
     """
     if program.entry is not None or program.template[-1] != "{instance}":
         return program
@@ -481,7 +465,6 @@ def _wrapped(program: Program, domain: Domain) -> Program:
 
 
 def _needed_module(domain: Domain, entry: str | None, words: Sequence[str]) -> str | None:
-    """Return the module that a solver of a domain needs, by its entry point and arguments."""
     every = [way for solver in domain.solvers for way in solver.ways if entry is not None]
     ways = [way for way in every if way.entry == entry and way.arguments[0] in words]
     # a wheel and a program of the same solver may have one entry point: the program is one more argument
@@ -500,7 +483,6 @@ def portfolio_text(name: str) -> str:
 
 
 def found_words(name: str) -> str:
-    """Return a sentence that names the solvers found, and one on those that could be installed."""
     domain = find_domain(name)
     more = installable(domain)
     return f"{name}: {', '.join(find_solvers(domain))}" + (f"; could be installed: {more}" if more else "")

@@ -33,30 +33,24 @@ at a time limit."""
 class Retry:
     kind: str
     cutoff: float | None = None
-    """Seconds for each of them; None: the state file's cutoff."""
 
     def __post_init__(self) -> None:
         if self.kind not in RETRIES:
             raise InputError(f"--retry must be one of {', '.join(RETRIES)}, got {self.kind!r}")
 
     def chosen(self, records: Mapping[str, InstanceRecord]) -> list[str]:
-        """Return the instances to run again, such that repeating the request continues it.
-
-        With a cutoff, these are the instances that had less time; without, those with the fewest attempts.
-        """
-        open_ = {
-            name: one
-            for name, one in records.items()
-            if one.over and one.answer is None and (self.kind == "unsolved" or _has_failed(one))
-        }
+        """Return the instances to run again, such that repeating the request continues it."""
+        open_ = {name: one for name, one in records.items() if one.over and one.answer is None}
+        if self.kind == "failed":
+            open_ = {
+                name: one
+                for name, one in open_.items()
+                if any(run["answer"] is None and run["ending"] not in AT_A_LIMIT for run in one.runs)
+            }
         if self.cutoff is not None:
             return [name for name, one in open_.items() if (one.cutoff or 0.0) < self.cutoff]
         least = min((one.attempt for one in open_.values()), default=0)
         return [name for name, one in open_.items() if one.attempt == least]
-
-
-def _has_failed(record: InstanceRecord) -> bool:
-    return any(run["answer"] is None and run["ending"] not in AT_A_LIMIT for run in record.runs)
 
 
 def served_again(
@@ -156,8 +150,7 @@ def has_changed(instance: Instance, record: InstanceRecord) -> bool:
 class Preparation:
     """Prepares a stream; what it computes is in the instances' records and in the journal.
 
-    `before` has the records of earlier calls, `records` the current ones, without those whose files have
-    changed. `run` does some work on instances, to the end.
+    `before` has the records of earlier calls, `records` those whose files have not changed.
     """
 
     def __init__(
@@ -271,17 +264,14 @@ class Preparation:
         return record is None or not record.begun
 
     def remaining(self, wanted: Iterable[Instance], retry: Retry | None) -> Iterator[Work]:
-        """Yield what is left to do: new instances start, those in progress continue, some are run again.
-
-        An instance in progress that the changed command no longer names stays as it is.
-        """
+        """Yield what is left to do; an instance in progress that is no longer wanted stays as it is."""
         serving, again = self._serving, served_again(self._records, self._project.selector.algorithms, retry)
         for instance in wanted:
             record = self._records.get(instance.name)
             if record is not None and instance.name in again:
                 words = again.pop(instance.name)
                 if record.over:
-                    self._totals.begin_again(record)
+                    self._totals.add_instance(record, -1)  # its runs still count
                 for observer in serving.observers:
                     observer.noted(f"{instance.name} is run again: {words}")
                 record = None

@@ -1,10 +1,8 @@
 """Quarantine: solvers that do not work at all, or gave wrong answers; and second opinions on answers.
 
-A solver in quarantine is removed from the selector, which forgets what it learned about it, and a remark in
-the journal says why. A solver that did not work is used again as soon as it is fixed, and instances that it
-left unsolved are run again. A solver is caught on an instance if the portfolio's `[verify]` program refutes
-its answer, or if a majority of at least two solvers agrees on another. A solver caught on two instances is
-used again when the user says so.
+A solver in quarantine is removed from the selector, and a remark in the journal says why. One that did not
+work is used again as soon as it is fixed. One is caught on an instance if the portfolio's `[verify]` program
+refutes its answer, or if a majority of at least two solvers agrees on another.
 """
 
 from __future__ import annotations
@@ -122,7 +120,6 @@ class Quarantine:
         self._tampered: dict[str, set[str]] = {}
         """Solver -> instances on which it stopped or killed the process that watched it."""
         self._caught: dict[str, set[str]] = {}
-        """Solver -> instances on which its answer was wrong."""
         self._suspects: set[str] = set()
         self._answered: Counter[str] = Counter()
         """How many instances each solver had answered before."""
@@ -189,7 +186,6 @@ class Quarantine:
         self._add(solver, "broken", words)
 
     async def _answers_tiny(self, solver: Solver, place: ProgramExecutor) -> bool:
-        """Return whether a solver answers one of the tiny instances that portfolios are checked with."""
         for tiny in self._portfolio.check:
             job = solver_job(self._portfolio, solver, Instance(tiny.path.name, tiny.path), SECONDS_ON_TINY)
             # it is sent along with the program
@@ -229,7 +225,6 @@ class Quarantine:
         return max(left, key=rank)
 
     def _is_checked(self, record: InstanceRecord) -> bool:
-        """Return whether an answer is in the sample, or from a solver that contradicted another before."""
         assert record.answering is not None
         text = f"{self._seed} second opinion {record.instance}".encode(errors="surrogateescape")
         drawn = int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2.0**64

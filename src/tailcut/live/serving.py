@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -23,7 +23,7 @@ from tailcut.errors import ConflictingOutcomeError, RepeatedKeyError, ServiceErr
 from tailcut.journal import Project
 from tailcut.journal.instances import one_run
 from tailcut.live import engine
-from tailcut.live.engine import ProgramExecutor, ProgramJob, Run, RunResult
+from tailcut.live.engine import ProgramExecutor, ProgramJob, Run, RunResult, Task
 from tailcut.live.instance_record import AT_A_LIMIT, NOT_RUN, InstanceRecord, RunRecord
 from tailcut.live.instances import Instance, with_tags
 from tailcut.live.limits import Ending
@@ -33,8 +33,7 @@ from tailcut.live.quarantine import Quarantine
 from tailcut.types import Decision, Outcome
 
 T = TypeVar("T")
-Work = Callable[[], Coroutine[Any, Any, InstanceRecord]]
-"""The work on an instance, to be started by `engine.run_all`."""
+Work = Task[InstanceRecord]
 
 _MORE_TIME = (*AT_A_LIMIT, Ending.CANCELLED)
 """Endings of runs that might have answered with more time."""
@@ -54,8 +53,9 @@ class Decider:
 
     def __init__(self, project: Project, selector: str, *, schedules: bool, key: str | None = None) -> None:
         self.project, self.name, self._key, self._rounds = project, selector, key, 0
+        self.problems: list[str] = []
+        """What went wrong without preventing an answer."""
         self.schedules = schedules
-        """Whether several solvers may be tried in turn."""
 
     @classmethod
     def of(cls, project: Project, key: str | None = None) -> Decider:
@@ -83,7 +83,7 @@ class Decider:
                     raise
 
     def offers(self, solver: str) -> bool:
-        """Return whether a solver may be run: not if it was set aside or removed after a decision."""
+        """Return whether a solver may be run: it may have been removed after the decision."""
         return solver in self.project.selector.algorithms
 
     def observe(self, decision: int, outcome: Outcome, note: Mapping[str, Any]) -> None:
@@ -115,7 +115,6 @@ class Serving:
     ) -> None:
         self.place, self.portfolio, self.decider, self.cutoff = place, portfolio, decider, cutoff
         self.parallel = parallel
-        """The maximum number of solvers at once on an instance."""
         self._seed, self.observers, self.quarantine = seed, tuple(observers), quarantine
         self._keep = keep
         """Is called with the first run that answers an instance."""
@@ -124,18 +123,13 @@ class Serving:
         self.urgent: deque[Work] = deque()
         """Runs that measure instances: they precede instances that have not started."""
         self.stopped = False
-        self._running: dict[Run, InstanceRecord] = {}
+        self.running: dict[Run, InstanceRecord] = {}
 
     def stop(self) -> None:
         """Stop all runs; they are learned as censored at that time, and no others start."""
         self.stopped = True
-        for run in self._running:
+        for run in self.running:
             run.stop()
-
-    def stop_race(self, record: InstanceRecord) -> None:
-        for run, of in self._running.items():
-            if of is record:
-                run.stop()
 
     async def serve(
         self, instance: Instance, record: InstanceRecord, *, may_put_off: bool = False
@@ -165,7 +159,6 @@ class Serving:
         return question(*arguments, **keywords)
 
     async def _in_turn(self, instance: Instance, record: InstanceRecord) -> None:
-        """Run one solver after the other until there is an answer or the schedule ends."""
         self._queue_extra(instance, record)
         while record.begun and not record.closed and not self.stopped:
             if record.open_runs:
@@ -247,23 +240,20 @@ class Serving:
 
     @contextmanager
     def _started(self, job: ProgramJob, record: InstanceRecord) -> Iterator[Run]:
-        """Start a job for an instance, and remember that it runs, so that it can be stopped."""
+        """Start a job that can be stopped while this context lasts."""
         run = self.place.start(job)
-        self._running[run] = record
+        self.running[run] = record
         if self.stopped:
             run.stop()
         try:
             yield run
         finally:
-            del self._running[run]
+            del self.running[run]
 
     async def run_chosen(
         self, instance: Instance, record: InstanceRecord, chosen: Decision, *, began: float | None = None
     ) -> RunRecord:
-        """Run the chosen solver, verify its answer, and learn from the run.
-
-        In a race, `began` is the start of the run in seconds since the race began.
-        """
+        """Run the chosen solver, and learn from the run; in a race, it began so many seconds after that."""
         solver = self.portfolio.solvers.get(chosen.algorithm)
         if solver is None or not self.decider.offers(chosen.algorithm):  # removed since the decision
             ending = "gone" if solver is None else NOT_RUN
@@ -332,7 +322,6 @@ class Serving:
     async def _run(
         self, solver: Solver, instance: Instance, record: InstanceRecord, budget: float
     ) -> RunResult:
-        """Return the result of a run; the first one that answers is kept."""
         rule = self.portfolio.objective
         if rule is not None:
             rule.check(instance)
@@ -410,8 +399,9 @@ class _Race:
         return begun
 
     async def _stop(self) -> None:
-        """Stop the losers; runs that never started have lost as well."""
-        self._serving.stop_race(self._record)
+        for run, record in self._serving.running.items():
+            if record is self._record:
+                run.stop()
         waiting, self._waiting = self._waiting, []
         for chosen in waiting:
             await self._serving.learn_chosen(self._record, chosen, engine.unmade_run(str(Ending.CANCELLED)))

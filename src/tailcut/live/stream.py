@@ -31,7 +31,14 @@ from tailcut.live.engine import (
     check_runnable,
     run_all,
 )
-from tailcut.live.instance_record import PROJECT, InstanceRecord, RunRecord, instance_records, said
+from tailcut.live.instance_record import (
+    PROJECT,
+    InstanceRecord,
+    RunRecord,
+    check_same,
+    instance_records,
+    said,
+)
 from tailcut.live.instances import Instance, instances_in, printable
 from tailcut.live.observer import StreamObserver, Totals
 from tailcut.live.portfolio import Portfolio, cutoff_of, read_portfolio
@@ -401,13 +408,8 @@ def open_project(
     if begun is None:
         return Project.create(journal, PROJECT, description)
     project = Project(journal, PROJECT)
-    for name, value in description.items():
-        before = project.description.get(name)
-        if name != "algorithms" and before != value:
-            raise InputError(
-                f"{journal.path} was created with {name} {before}, not {value}: use "
-                "that, or give another state file"
-            )
+    del description["algorithms"]  # those of the portfolio may change
+    check_same(journal, project.number, description)
     update_solvers(project, portfolio, observer, trust)
     return project
 
@@ -415,7 +417,6 @@ def open_project(
 def _selector(
     portfolio: Portfolio, settings: StreamSettings, begun: Mapping[str, Any] | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return the selector of a stream with its hyperparameters; by default those of the state file."""
     own = {} if begun is None else dict(begun["hyperparameters"])
     if settings.selector is None and begun is not None:
         return begun["selector"], own
@@ -449,7 +450,6 @@ def update_solvers(
 def _unchanged(
     records: Mapping[str, InstanceRecord], instances: Iterable[Instance], observer: StreamObserver
 ) -> dict[str, InstanceRecord]:
-    """Return the records without completed ones whose files have changed."""
     kept = dict(records)
     for instance in instances if isinstance(instances, list) else []:
         record = records.get(instance.name)

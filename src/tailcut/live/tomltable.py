@@ -50,7 +50,6 @@ class TomlTable:
         return PortfolioError(f"{self.file}: {self.name(field)} must be {expected}{found}")
 
     def name(self, field: str) -> str:
-        """Return a field's name with those of the tables around it."""
         return f"{self.where}.{field}" if self.where else field
 
     def close(self, known: Iterable[str]) -> None:
@@ -78,7 +77,6 @@ class TomlTable:
         return TomlTable(self.file, self.name(field), values)
 
     def text(self, field: str, default: str | None = None) -> str:
-        """Return a text that is not empty."""
         return str(self._read(field, lambda value: isinstance(value, str) and value != "", "a text", default))
 
     def texts(self, field: str) -> tuple[str, ...]:
@@ -95,7 +93,6 @@ class TomlTable:
             raise self.wrong(field, "words as a shell reads them (is a quote open?)") from None
 
     def text_by_name(self, field: str) -> dict[str, str]:
-        """Return a table of texts; an absent one is empty."""
         own = self.table(field)
         if not _is_list_of_texts(list(own._values.values())):
             raise self.wrong(field, "a table of texts")
@@ -108,13 +105,11 @@ class TomlTable:
         return value
 
     def number(self, field: str, default: float | None = None) -> float | None:
-        """Return a number > 0, or the default."""
         expected = "a number > 0"
         value = self._read(field, lambda one: one is None or (_is_number(one) and one > 0), expected, default)
         return None if value is None else float(value)
 
     def finite(self, field: str, default: float | None = None) -> float:
-        """Return a finite number, which is required unless there is a default."""
         return float(self._read(field, _is_number, "a finite number", default))
 
     def whole(self, field: str) -> int | None:
@@ -145,9 +140,8 @@ class TomlTable:
 
 
 def _is_number(value: Any, kind: Any = int | float) -> bool:
-    """Return whether a value is a finite number; an integer may have any number of digits."""
     numeric = isinstance(value, kind) and not isinstance(value, bool)
-    return numeric and abs(value) <= sys.float_info.max
+    return numeric and abs(value) <= sys.float_info.max  # an integer may have any number of digits
 
 
 def _is_list_of_texts(value: Any) -> bool:

@@ -24,14 +24,16 @@ from tailcut.errors import InputError, TailcutError
 from tailcut.live.engine import LocalProgramExecutor
 from tailcut.live.instances import Instance
 from tailcut.live.portfolio import Portfolio, domain_portfolio, read_portfolio
-from tailcut.solve.solving import ServerProject, SolveCall, StateProject
+from tailcut.solve.solving import ServerProject, SolveCall, StateProject, check_selector
 from tailcut.solve.thin_client import SILENCE, Place, RefusedError, peer
 
+Reader = asyncio.StreamReader
+Writer = asyncio.StreamWriter
+Request = dict[str, Any]
 _PULSE = 1.0
 """Seconds between two signs of life."""
 _LENGTHS = struct.Struct("!QQQ")
 _MAGIC = ((b"\x1f\x8b", ".gz"), (b"\xfd7zXZ\x00", ".xz"))
-"""How compressed files begin, and how their names end."""
 
 
 def main(arguments: list[str]) -> None:
@@ -114,7 +116,9 @@ class SolveDaemon:
         server.close()
         while self._connections:
             await asyncio.sleep(0.01)
-        for executor in (*self._old, *([] if self._served is None else [self._served.executor])):
+        if self._served is not None:
+            self._old.append(self._served.executor)
+        for executor in self._old:
             executor.close()
         for project in self._projects.values():
             project.close()
@@ -125,7 +129,7 @@ class SolveDaemon:
         for call in self._calls:
             call.stop()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connected(self, reader: Reader, writer: Writer) -> None:
         writer.transport.set_write_buffer_limits(0)  # `drain` waits until all has been taken
         try:
             if peer(writer.get_extra_info("socket"))[1] != os.geteuid():
@@ -143,13 +147,7 @@ class SolveDaemon:
         finally:
             writer.close()
 
-    async def _answer(
-        self,
-        request: dict[str, Any],
-        content: bytes,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    async def _answer(self, request: Request, content: bytes, reader: Reader, writer: Writer) -> None:
         self._connections += 1
         try:
             try:
@@ -168,25 +166,12 @@ class SolveDaemon:
             self._last = asyncio.get_running_loop().time()
 
     async def _solved(
-        self,
-        request: dict[str, Any],
-        content: bytes,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, request: Request, content: bytes, reader: Reader, writer: Writer
     ) -> tuple[dict[str, Any], bytes]:
         served, project = self._ready(request)
-        made = None if request["instance"] is not None else self._kept_input(content, served.portfolio)
-        instance = Instance(request["instance"], Path(request["instance"])) if made is None else made
-        call = SolveCall(
-            served.executor,
-            served.portfolio,
-            project,
-            instance,
-            cutoff=request["cutoff"],
-            seed=request["seed"],
-            key=request["key"],
-            parallel=request["parallel"],
-        )
+        path = request["instance"]
+        instance = self._kept_input(content, served.portfolio) if path is None else Instance(path, Path(path))
+        call = SolveCall(served.executor, served.portfolio, project, instance, request)
         self._calls.add(call)
         work = asyncio.create_task(call.run())
         hung_up = asyncio.create_task(reader.read(1))
@@ -203,10 +188,10 @@ class SolveDaemon:
         finally:
             self._calls.discard(call)
             hung_up.cancel()
-            if made is not None:
-                made.path.unlink(missing_ok=True)
+            if path is None:
+                instance.path.unlink(missing_ok=True)
 
-    def _ready(self, request: dict[str, Any]) -> tuple[_PortfolioInUse, StateProject | ServerProject]:
+    def _ready(self, request: Request) -> tuple[_PortfolioInUse, StateProject | ServerProject]:
         """Return the portfolio and the project, both created by the first call that needs them."""
         path, stamp = request["portfolio"], _stamp(request)
         served, project = self._served, self._projects.get(request["token"])
@@ -215,26 +200,21 @@ class SolveDaemon:
                 f"{self._place.state}: is in use with the portfolio {served.stamp[0]}; "
                 "give another --state, or call `tailcut solve --stop` first"
             )
-        changed = served is None or served.stamp != stamp
-        if served is None or changed:
+        if served is None or served.stamp != stamp:
             portfolio = domain_portfolio(request["domain"]) if path is None else read_portfolio(path)
-            if portfolio.lacking:
-                raise InputError(f"{portfolio.file}: {'; '.join(portfolio.lacking)}")
-        else:
-            portfolio = served.portfolio
-        for one in self._projects.values() if changed else ():
-            one.update(portfolio)
+            served = _PortfolioInUse(portfolio, LocalProgramExecutor.of(portfolio), stamp)
+            for one in self._projects.values():
+                one.update(portfolio)
         if project is None:  # a token may be wrong even if an earlier call had a good one
             project = self._projects[request["token"]] = (
-                StateProject(self._place.state, portfolio, request)
+                StateProject(self._place.state, served.portfolio, request)
                 if request["server"] is None
-                else ServerProject(portfolio, request)
+                else ServerProject(served.portfolio, request)
             )
-        project.check_selector(request["selector"])
-        if served is None or changed:
-            if served is not None:
-                self._old.append(served.executor)
-            served = self._served = _PortfolioInUse(portfolio, LocalProgramExecutor.of(portfolio), stamp)
+        check_selector(project, request["selector"])
+        if self._served is not None and served is not self._served:
+            self._old.append(self._served.executor)
+        self._served = served
         return served, project
 
     def _kept_input(self, content: bytes, portfolio: Portfolio) -> Instance:
@@ -256,7 +236,7 @@ class SolveDaemon:
         return Instance(f"stdin:{hashlib.sha256(content).hexdigest()[:32]}", path)
 
 
-def _stamp(request: dict[str, Any]) -> tuple[str, int, int]:
+def _stamp(request: Request) -> tuple[str, int, int]:
     """Return the fingerprint of a call's portfolio, which begins with its path."""
     path = request["portfolio"]
     if path is None:
@@ -268,16 +248,16 @@ def _stamp(request: dict[str, Any]) -> tuple[str, int, int]:
     return path, found.st_mtime_ns, found.st_size
 
 
-async def _received(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes]:
+async def _received(reader: Reader) -> tuple[Request, bytes]:
     """Return a message as `tailcut.live.limits.wire` sends it."""
     text, first, second = _LENGTHS.unpack(await reader.readexactly(_LENGTHS.size))
-    message: dict[str, Any] = json.loads(await reader.readexactly(text))
+    message: Request = json.loads(await reader.readexactly(text))
     content = await reader.readexactly(first)
     await reader.readexactly(second)
     return message, content
 
 
-def _write(writer: asyncio.StreamWriter, message: dict[str, Any], output: bytes = b"") -> None:
+def _write(writer: Writer, message: dict[str, Any], output: bytes = b"") -> None:
     text = json.dumps(message).encode()
     writer.write(_LENGTHS.pack(len(text), len(output), 0) + text)
     writer.write(output)

@@ -30,25 +30,7 @@ NO_ANSWER = 1
 """Exit code without an answer, if 0 would mean that there is one."""
 
 
-class SharedProject:
-    """What all calls of a daemon learn in."""
-
-    where: str
-    selector: str
-    usual_cutoff: float
-    usual_seed: int
-
-    def check_selector(self, given: str | None) -> None:
-        """Raise if a call asks for another selector than the one that chooses."""
-        name = self.selector if given is None else recipe(parse_selector(given)[0]).name
-        if name != self.selector:
-            raise InputError(
-                f"{self.where} was created with selector {self.selector}, not {name}: "
-                "use that, or give another one"
-            )
-
-
-class StateProject(SharedProject):
+class StateProject:
     """The project of `tailcut run` in the state file, so that both learn together."""
 
     def __init__(self, state: str, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
@@ -67,8 +49,7 @@ class StateProject(SharedProject):
         self.where, self.selector, self.usual_cutoff = str(self._journal.path), selector.name, selector.cutoff
         self.usual_seed = self._project.description["seed"]
 
-    def decider(self, key: str, problems: list[str]) -> Decider:  # noqa: ARG002
-        """Return the decider of a call, which adds to `problems` what does not prevent an answer."""
+    def decider(self, key: str) -> Decider:
         return Decider.of(self._project, key)
 
     def update(self, portfolio: Portfolio) -> None:
@@ -79,7 +60,7 @@ class StateProject(SharedProject):
         self._journal.close()
 
 
-class ServerProject(SharedProject):
+class ServerProject:
     """A project behind HTTP, which many machines may share; created if missing."""
 
     def __init__(self, portfolio: Portfolio, request: Mapping[str, Any]) -> None:
@@ -109,8 +90,8 @@ class ServerProject(SharedProject):
         self.usual_seed = self.info["seed"]
         self.update(portfolio)
 
-    def decider(self, key: str, problems: list[str]) -> _RemoteDecider:
-        return _RemoteDecider(self, key, problems)
+    def decider(self, key: str) -> Decider:
+        return _RemoteDecider(self, key)
 
     def update(self, portfolio: Portfolio) -> None:
         """Add solvers that the server's project lacks; remove none, because other machines may have them."""
@@ -124,16 +105,26 @@ class ServerProject(SharedProject):
         self._client.close()
 
 
+def check_selector(project: StateProject | ServerProject, given: str | None) -> None:
+    """Raise if a call asks for another selector than the one that chooses."""
+    name = project.selector if given is None else recipe(parse_selector(given)[0]).name
+    if name != project.selector:
+        raise InputError(
+            f"{project.where} was created with selector {project.selector}, not {name}: "
+            "use that, or give another one"
+        )
+
+
 class _RemoteDecider(Decider):
     """Decides for one call; the server stores no notes."""
 
     waits = True
 
-    def __init__(self, shared: ServerProject, key: str, problems: list[str]) -> None:
+    def __init__(self, shared: ServerProject, key: str) -> None:
         project = cast("Project", shared.project)  # it has the methods that are called here
         # the server says when no run follows
         super().__init__(project, shared.selector, schedules=True, key=key)
-        self._shared, self._problems, self._answered = shared, problems, False
+        self._shared, self._answered = shared, False
 
     def feature_names(self) -> Sequence[str] | None:
         if self._shared.info["feature_names"] is None:  # they are known after the first decision
@@ -164,7 +155,7 @@ class _RemoteDecider(Decider):
                 return
             if not self._answered:
                 raise
-            self._problems.append(f"the answer stands, but nothing was learned from it: {error}")
+            self.problems.append(f"the answer stands, but nothing was learned from it: {error}")
 
     def proceed(self, decision: int, spent: float) -> Decision | None:
         return self.project.proceed(decision, spent=spent)
@@ -174,7 +165,6 @@ class _RemoteDecider(Decider):
 
 
 def _settings(portfolio: Portfolio, request: Mapping[str, Any]) -> StreamSettings:
-    """Return the settings of a new project."""
     return StreamSettings.of(portfolio, request["selector"], request["cutoff"], request["seed"] or 0)
 
 
@@ -187,24 +177,18 @@ class SolveCall(Serving):
         portfolio: Portfolio,
         shared: StateProject | ServerProject,
         instance: Instance,
-        *,
-        cutoff: float | None,
-        seed: int | None,
-        key: str,
-        parallel: int = 1,
+        request: Mapping[str, Any],
     ) -> None:
-        cutoff = shared.usual_cutoff if cutoff is None else cutoff
+        cutoff = shared.usual_cutoff if request["cutoff"] is None else request["cutoff"]
         self._instance = instance._replace(cutoff=cutoff)
-        self._problems: list[str] = []
         self._answering: RunResult | None = None
-        decider = shared.decider(key, self._problems)
         super().__init__(
             place,
             portfolio,
-            decider,
+            shared.decider(request["key"]),
             cutoff=cutoff,
-            parallel=parallel,
-            seed=shared.usual_seed if seed is None else seed,
+            parallel=request["parallel"],
+            seed=shared.usual_seed if request["seed"] is None else request["seed"],
             keep=self._keep_first_answer,
         )
 
@@ -212,16 +196,13 @@ class SolveCall(Serving):
         self._answering = self._answering or result
 
     async def run(self) -> tuple[dict[str, Any], bytes]:
-        """Solve the instance, or give up when its time is over or the client is gone.
-
-        Returns the message for the client, and the output of the solver that answered.
-        """
+        """Return the message for the client, and the output of the solver that answered."""
         began = time.monotonic()
         record = InstanceRecord(self._instance.name, FileContent.of(self._instance.path))
         await self.serve(self._instance, record)
         problems = [] if record.problem is None else [record.problem]
         problems += [f"{run['solver']}: {run['problem']}" for run in record.runs if run.get("problem")]
-        problems += self._problems
+        problems += self.decider.problems
         answering = next((run for run in record.runs if run["answer"] is not None), None)
         if answering is None and not self.stopped:
             problems.append(self._why_unsolved(record))
@@ -239,7 +220,7 @@ class SolveCall(Serving):
             output, exit_code = shown_unknown(self.portfolio)
         else:
             output, note = self._answering.output, self._answering.note
-            exit_code = shown_exit_code(note["answer"], note["exit_code"])
+            exit_code = COMPETITION_CODES.get(note["answer"], note["exit_code"] or 0)
         return {"exit_code": exit_code, "problems": problems, "report": report}, output
 
     def _why_unsolved(self, record: InstanceRecord) -> str:
@@ -248,15 +229,6 @@ class SolveCall(Serving):
         if not printed or record.seconds >= 0.9 * self.cutoff:
             return f"not solved within {self.cutoff:g} s"
         return f"no solver has an answer; {printed[-1]}"
-
-
-def shown_exit_code(answer: str, exit_code: int | None) -> int:
-    """Return the exit code of a call whose answering solver ended with `exit_code`.
-
-    >>> shown_exit_code("SATISFIABLE", 0), shown_exit_code("sat", 0)
-    (10, 0)
-    """
-    return COMPETITION_CODES.get(answer, exit_code or 0)
 
 
 def shown_unknown(portfolio: Portfolio) -> tuple[bytes, int]:

@@ -1,10 +1,7 @@
 """What a call of ``tailcut solve`` runs: it asks the daemon and passes the answer on.
 
-It imports almost nothing, so that a call costs almost nothing.
-
-The call has a key. If the daemon is killed meanwhile, the next one is asked with the same key: what was
-decided then is decided, and an outcome is learned once. If this process is killed, the daemon sees that its
-socket is closed and ends the solver. A daemon that works says so every second, so a silent one is frozen.
+It imports almost nothing, so that a call costs almost nothing. If the daemon is killed meanwhile, the next
+one is asked with the same key, so that nothing is decided or learned twice (docs/howto/solve.md).
 """
 
 from __future__ import annotations
@@ -33,13 +30,11 @@ SILENCE = 60.0
 _FAREWELL = 5.0
 """Seconds that the daemon has to end a solver after Ctrl-C."""
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that end a call, and its solver."""
 _LONGEST = 80
 """Maximum bytes of a state file's name: the socket's name must fit after /proc/self/fd/..."""
 _DAEMON = "tailcut.solve.daemon"
 _CREDENTIALS = struct.Struct("iII")
 WRONG_CALL = 2
-"""Exit code of an invalid call, as for all commands."""
 
 Call = dict[str, Any]
 """The options of a call by name; `file` is None for standard input."""
@@ -118,10 +113,7 @@ class Place:
             pass
 
     def lock(self) -> int | None:
-        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it.
-
-        The file names the daemon's process.
-        """
+        """Return the descriptor of the lock, None if it is taken; closing the last copy releases it."""
         lock = self.open("-lock", os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -180,26 +172,19 @@ def _others_may_replace(folder: os.stat_result) -> bool:
         return True
     if folder.st_mode & stat.S_ISVTX or not folder.st_mode & 0o022:
         return False
-    return bool(folder.st_mode & stat.S_IWOTH) or not _is_private(folder.st_gid)
-
-
-def _is_private(group: int) -> bool:
-    """Return whether a group is that of this user alone, as many systems have it."""
     import grp
     import pwd
 
-    try:
-        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+    try:  # a group may be that of this user alone, as many systems have it
+        user, group = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(folder.st_gid)
     except KeyError:
-        return False
-    return found.gr_name == user and set(found.gr_mem) <= {user}
+        return True
+    private = group.gr_name == user and set(group.gr_mem) <= {user}
+    return bool(folder.st_mode & stat.S_IWOTH) or not private
 
 
 class _Stopped(BaseException):
-    """A signal that ends the call."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
+    """A signal, by its number, that ends the call."""
 
 
 def run(call: Call) -> int:
@@ -216,7 +201,7 @@ def run(call: Call) -> int:
         sys.stderr.write(f"tailcut: {error}\n")
         return WRONG_CALL
     except _Stopped as stopped:
-        _die_of(stopped.number)
+        _die_of(stopped.args[0])
     for line in message["problems"]:
         sys.stderr.write(f"tailcut: {line}\n")
     if call["report"] is not None:
@@ -301,7 +286,6 @@ def _raise_stopped(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _cancel(connection: Any) -> None:
-    """Stop the solver, and wait until it has ended."""
     for number in _ENDING:
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -314,7 +298,6 @@ def _cancel(connection: Any) -> None:
 
 
 def _die_of(number: int) -> NoReturn:
-    """End by the signal, so that the parent process sees it."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     os._exit(128 + number)

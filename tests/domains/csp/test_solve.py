@@ -10,8 +10,7 @@ import pytest
 
 from tailcut.domains.csp import DOMAIN
 from tailcut.domains.csp.answers import extract, parse_solution_lines, refuted
-from tailcut.domains.csp.flatzinc import Constraint, Var, parse_flatzinc
-from tailcut.domains.csp.solve import main, solved
+from tailcut.domains.csp.solve import Constraint, Var, main, parse_flatzinc, solved
 from tailcut.domains.domain import find_program
 from tailcut.errors import InputError
 from tailcut.live.instances import instances_in

@@ -12,10 +12,10 @@ import operator
 import re
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tailcut.domains.csp.flatzinc import FlatModel, Var, parse_flatzinc
 from tailcut.domains.domain import find_program
 from tailcut.domains.programs import ScratchFile, entry_point, needs_extra, print_answer, run
 from tailcut.errors import InputError, MissingExtraError
@@ -44,7 +44,6 @@ def solved(solver: str, program: str | None, file: Path, *more: Path | str) -> s
 
 
 def model_files(file: Path) -> list[Path]:
-    """Return the model and the data that an instance consists of."""
     if file.suffix != ".dzn":
         return [file]
     models = sorted(file.parent.glob("*.mzn"))
@@ -68,6 +67,156 @@ def _answered(solver: str, program: str | None, flat: bytes) -> str:
         raise InputError(f"{solver} is a program: expected SOLVER PROGRAM FILE")
     with needs_extra("CP-SAT", "csp"):
         return CpSat(parse_flatzinc(flat.decode("utf-8", "replace"))).solve()
+
+
+# Reading FlatZinc. Names are looked up meanwhile: an argument is a number, a truth value, a `Var`, a range or
+# set of integers (`frozenset` or `range`), a text, or a list of these.
+
+_TOKEN = re.compile(r'"[^"]*"|-?\d+\.\d+(?:[eE][-+]?\d+)?|-?\d+|[A-Za-z_]\w*|\.\.|::|[\[\](){},;:=]')
+_WIDEST = 2**31 - 1
+"""Bounds of an integer that has none."""
+
+
+class Var(NamedTuple):
+    name: str
+
+
+class Constraint(NamedTuple):
+    name: str
+    arguments: list[Any]
+
+
+@dataclass
+class FlatModel:
+    """A model in FlatZinc; what it holds of each variable is its domain, or None for a truth value."""
+
+    domains: dict[str, range | frozenset[int] | None] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    """What names stand for: arrays, and variables that are equal to something."""
+    outputs: dict[str, list[range] | None] = field(default_factory=dict)
+    """What is to be printed; the index sets of an array."""
+    constraints: list[Constraint] = field(default_factory=list)
+    goal: str = "satisfy"
+    objective: Any = None
+
+
+def parse_flatzinc(text: str, name: str = "model") -> FlatModel:
+    """Return the model of a FlatZinc text; floats and set variables are refused."""
+    model = FlatModel()
+    for number, line in enumerate(text.splitlines(), 1):
+        words = _TOKEN.findall(line)
+        if not words or line.lstrip().startswith("%"):
+            continue
+        try:
+            _Statement(words, model).read()
+        except (IndexError, KeyError, ValueError) as error:
+            raise InputError(f"{name}, line {number}: cannot be read as FlatZinc: {error}") from None
+    return model
+
+
+class _Statement:
+    def __init__(self, words: list[str], model: FlatModel) -> None:
+        self.words, self.model, self.at = words, model, 0
+
+    def _next(self) -> str:
+        self.at += 1
+        return self.words[self.at - 1]
+
+    def _is(self, word: str) -> bool:
+        if self.words[self.at] == word:
+            self.at += 1
+            return True
+        return False
+
+    def read(self) -> None:
+        first = self._next()
+        match first:
+            case "predicate":
+                return
+            case "constraint":
+                called = self._next()
+                self._next()
+                self.model.constraints.append(Constraint(called, self._list(")")))
+            case "solve":
+                self._annotations()
+                self.model.goal = self._next()
+                if self.model.goal != "satisfy":
+                    self.model.objective = self._value()
+            case _:
+                self._declaration(array=first == "array")
+
+    def _declaration(self, *, array: bool) -> None:
+        if array:
+            while not self._is("of"):
+                self.at += 1
+        else:
+            self.at -= 1
+        declared = self._is("var") and not array
+        kind = self._type()
+        self._next()  # the colon
+        name = self._next()
+        if declared:
+            self.model.domains[name] = kind
+        for called, arguments in self._annotations():
+            if called == "output_var":
+                self.model.outputs[name] = None
+            elif called == "output_array":
+                self.model.outputs[name] = [range(one.start, one.stop) for one in arguments[0]]
+        if self._is("="):
+            value = self._value()
+            if declared:
+                self.model.constraints.append(Constraint("equal", [Var(name), value]))
+            else:
+                self.model.values[name] = value
+
+    def _type(self) -> range | frozenset[int] | None:
+        first = self._next()
+        if first == "bool":
+            return None
+        if first == "int":
+            return range(-_WIDEST, _WIDEST + 1)
+        if first == "set":
+            self._next()  # of
+            return self._type()
+        if first == "{":
+            return frozenset(self._list("}"))
+        low = int(first)
+        self._next()
+        return range(low, int(self._next()) + 1)
+
+    def _annotations(self) -> list[tuple[str, list[Any]]]:
+        found = []
+        while self._is("::"):
+            called = self._next()
+            found.append((called, self._list(")") if self._is("(") else []))
+        return found
+
+    def _list(self, end: str) -> list[Any]:
+        found = []
+        while not self._is(end):
+            found.append(self._value())
+            self._is(",")
+        return found
+
+    def _value(self) -> Any:
+        first = self._next()
+        if first == "[":
+            return self._list("]")
+        if first == "{":
+            return frozenset(self._list("}"))
+        if first in ("true", "false"):
+            return first == "true"
+        if first.startswith('"'):
+            return first
+        if re.fullmatch(r"-?\d+", first):
+            if self._is(".."):
+                return range(int(first), int(self._next()) + 1)
+            return int(first)
+        if re.match(r"-?\d", first):
+            raise ValueError(f"{first}: numbers must be whole here")
+        if self._is("("):  # a call within an annotation
+            return self._list(")")
+        return self.model.values[first] if first in self.model.values else Var(first)
 
 
 _EQUALITIES: dict[str, tuple[str, int, Callable[[list[Any]], list[Any]]]] = {
@@ -198,7 +347,6 @@ class CpSat:
         return (not value) if isinstance(value, bool) else value.negated()
 
     def _function(self, name: str, a: list[Any]) -> None:
-        """Add a constraint that defines a value by others."""
         m = self.model
         array = name.startswith("array")
         match name:

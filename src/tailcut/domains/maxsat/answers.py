@@ -87,29 +87,17 @@ def _header(words: list[str]) -> tuple[int, int | None]:
 
 
 def dump_wcnf(formula: WeightedFormula) -> str:
-    r"""Return a formula in the new format.
-
-    >>> dump_wcnf(WeightedFormula(2, [[1, 2]], [(3, [-1])]))
-    'h 1 2 0\n3 -1 0\n'
-    """
     lines = [" ".join(["h", *map(str, clause), "0"]) for clause in formula.hard]
     lines += [" ".join([str(weight), *map(str, clause), "0"]) for weight, clause in formula.soft]
     return "\n".join(lines) + "\n"
 
 
 class Optimum(NamedTuple):
-    """A cost that is claimed to be the least, and the literals of a model that has it."""
-
     cost: int
     model: list[int]
 
 
 def optimum_text(cost: int, model: Sequence[int], n_variables: int) -> str:
-    r"""Return an optimum as it is printed since 2020, with a bit for each variable.
-
-    >>> optimum_text(3, [1, -2], 2)
-    'o 3\ns OPTIMUM FOUND\nv 10\n'
-    """
     true = {literal for literal in model if literal > 0}
     bits = "".join("1" if variable in true else "0" for variable in range(1, n_variables + 1))
     return f"o {cost}\ns OPTIMUM FOUND\nv {bits}\n"

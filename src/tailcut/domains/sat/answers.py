@@ -43,11 +43,7 @@ class Answer:
 
     @classmethod
     def of(cls, satisfiable: bool | None, model: Sequence[int] | Literals | None = None) -> Answer:
-        """Return the answer of a solver that says yes, no, or neither (None).
-
-        >>> Answer.of(False).status
-        <SatStatus.UNSATISFIABLE: 'UNSATISFIABLE'>
-        """
+        """Return the answer of a solver that says yes, no, or neither (None)."""
         if satisfiable:
             return cls(SatStatus.SATISFIABLE, np.asarray([] if model is None else model, dtype=np.int32))
         return cls(SatStatus.UNKNOWN if satisfiable is None else SatStatus.UNSATISFIABLE)

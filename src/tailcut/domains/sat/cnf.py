@@ -2,8 +2,7 @@
 
 A literal is a variable's number (from 1) or its negative. Tolerated in files, plain or compressed (.gz, .xz,
 .bz2): comments anywhere, no header line, clauses over several lines or several on one, more variables
-declared than used, and the ``%`` that ends the files of SATLIB. Everything else is an error with its line;
-lines are counted only after something was found to be wrong, so that reading stays fast.
+declared than used, and the ``%`` that ends the files of SATLIB. Everything else is an error with its line.
 
 >>> formula = Formula.of([[1, -2], [2]])
 >>> parse(dump(formula)) == formula
@@ -73,15 +72,9 @@ class Formula:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """The number of literals per clause, shape (m,)."""
         return np.diff(self.offsets)
 
     def clauses(self) -> list[list[int]]:
-        """Return the clauses as lists.
-
-        >>> Formula.of([[1, -2], [2]]).clauses()
-        [[1, -2], [2]]
-        """
         flat = self.literals.tolist()
         return [flat[start:end] for start, end in pairwise(self.offsets.tolist())]
 
@@ -207,11 +200,6 @@ def write(path: str | os.PathLike[str], formula: Formula, comment: str = "") -> 
 
 
 def dump(formula: Formula, comment: str = "") -> bytes:
-    r"""Return a formula as DIMACS text.
-
-    >>> dump(Formula.of([[1, -3], [2]]), "made by hand")
-    b'c made by hand\np cnf 3 2\n1 -3 0\n2 0\n'
-    """
     lines = [f"c {line}".rstrip() for line in comment.splitlines()]
     lines.append(f"p cnf {formula.n_variables} {formula.n_clauses}")
     words = list(map(str, formula.literals.tolist()))
@@ -221,7 +209,6 @@ def dump(formula: Formula, comment: str = "") -> bytes:
 
 
 def _integers(body: bytes) -> NDArray[np.int64] | None:
-    """Return the integers in `body`, or None if anything else is in it."""
     if body.translate(None, b"0123456789- \t\r\n\v\f"):
         return None
     text = np.frombuffer(b" " + body + b" ", dtype=np.uint8)

@@ -59,12 +59,7 @@ def stream(n: int, seed: int, families: Sequence[str] | None = None) -> Iterator
 
 
 def plan(n: int, seed: int, families: Sequence[str] | None = None) -> list[tuple[str, str, int]]:
-    """Return name, family and seed of every formula of `stream`, without making any.
-
-    >>> name, family, number = plan(1, seed=0, families=["ordering"])[0]
-    >>> name, generate(family, number).n_clauses > 1000
-    ('ordering-000000', True)
-    """
+    """Return name, family and seed of every formula of `stream`, without making any."""
     names = list(FAMILIES if families is None else dict.fromkeys(families))
     _check(names)
     if n < 0 or seed < 0 or not names:
@@ -115,18 +110,13 @@ def write_stream(
 
 
 def _with_comment(family: str, seed: int) -> tuple[Formula, str]:
-    """Return a formula, and how to make it again."""
     return generate(family, seed), f"tailcut.domains.sat.generators.generate({family!r}, {seed})"
 
 
 def shuffle(formula: Formula, rng: Rng) -> Formula:
     """Return the formula with its variables renamed, their signs flipped, and its clauses mixed.
 
-    What is left is what the formula means; solvers and features get no help from the order it was made in.
-
-    >>> mixed = shuffle(Formula.of([[1, 2], [3]]), np.random.Generator(np.random.PCG64(0)))
-    >>> sorted(len(clause) for clause in mixed.clauses()), mixed.n_variables
-    ([1, 2], 3)
+    Solvers and features get no help from the order it was made in.
     """
     n, m = formula.n_variables, formula.n_clauses
     names = rng.permutation(n).astype(np.int64) + 1
@@ -172,8 +162,7 @@ def quasigroup(rng: Rng, *, order: int, holes: float) -> Formula:
 
     Source: Achlioptas, Gomes, Kautz and Selman, "Generating satisfiable problem instances", AAAI 2000.
 
-    A variable says that an empty cell has a symbol which its row and column do not have yet. Each cell
-    has a symbol, and no row or column has one twice; that is all, so what follows from it must be found.
+    A variable says that an empty cell has a symbol which its row and column do not have yet.
     """
     square = latin_square(rng, order)
     empty = (rng.permutation(order * order) < round(holes * order * order)).reshape(order, order)
@@ -267,10 +256,9 @@ def tseitin(rng: Rng, *, vertices: int, degree: int, odd: bool = True) -> Formul
     """Return a formula on a random regular graph; without a model if the sum of the charges is `odd`.
 
     The edges are variables, and each vertex says whether an odd number of its edges is true. Every edge is
-    counted at two vertices, so if an odd number of vertices asks for an odd number, there is no model. On a
-    connected graph there is one if the sum is even; on one in pieces, there may be none. Resolution needs
-    exponentially long proofs on random regular graphs (Urquhart 1987); Gauss elimination modulo 2 sees it at
-    once.
+    counted at two vertices, so if an odd number of vertices asks for an odd number, there is no model.
+    Resolution needs exponentially long proofs on random regular graphs (Urquhart 1987); Gauss elimination
+    modulo 2 sees it at once.
     """
     edges = regular_graph(rng, vertices=vertices, degree=degree)
     charges = rng.integers(0, 2, size=vertices)
@@ -410,11 +398,6 @@ def random_prime(rng: Rng, low: int, high: int) -> int:
 
 
 def is_prime(number: int) -> bool:
-    """Say whether a number is prime, by trial division.
-
-    >>> [n for n in range(20) if is_prime(n)]
-    [2, 3, 5, 7, 11, 13, 17, 19]
-    """
     return number > 1 and all(number % divisor for divisor in range(2, int(number**0.5) + 1))
 
 

@@ -2,9 +2,8 @@
 
 It cannot prove that there is no model; on an unsatisfiable formula it searches until it is stopped.
 
-The source is compiled once, with the system's compiler, into the user's cache. The file's name is a digest
-of the source, the command and the machine, so a changed source is another file. It appears by renaming a
-finished one: of two processes that compile at once, both end up right.
+The source is compiled once into the user's cache, under a digest of the source, the command and the machine.
+The file appears by renaming a finished one: of two processes that compile at once, both end up right.
 """
 
 from __future__ import annotations

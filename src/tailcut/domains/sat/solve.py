@@ -3,9 +3,8 @@
 It prints the answer as SAT competitions want it (`tailcut.domains.sat.answers`) and exits with 10, 20 or 0. A
 model is checked before it is printed: a wrong one becomes ``s UNKNOWN`` and exit code 1.
 
-`run_program`, with the arguments NAME PROGRAM [OPTION...] FILE, is for solvers that are programs. They read
-what the others read, compressed files among it, and print the same. MiniSat writes its model into a file and
-says SATISFIABLE without an ``s``: its output is translated. Other programs take this process's place.
+`run_program`, with the arguments NAME PROGRAM [OPTION...] FILE, is for solvers that are programs. MiniSat
+writes its model into a file: its output is translated. Other programs take this process's place.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from tailcut.errors import InputError
 WRONG_MODEL = 1
 """Exit code of a solver that called a formula satisfiable and gave no model of it."""
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,8 +1,5 @@
 """What there is to say of a script without solving it: its features, and whether an answer to it is wrong.
 
-The features come from one pass over the text: its logic, the sorts and operators it names, its sizes and how
-deep it is nested. Of long scripts the first 4 MiB are counted; sizes are those of the whole.
-
 A model is checked by another solver than the one that gave it: it gets the script with every symbol defined
 as the model has it, and must not call that unsatisfiable. What cannot be checked is accepted: unsat, scripts
 with several checks or with sorts of their own, numbers that only the solver can write, such as roots of
@@ -50,8 +47,18 @@ def refuted(file: Path, output: str, solver: str = "") -> str | None:
         return None
     if with_model(script)[1] != 1:
         return None
-    evaluator, said = _evaluated(evaluation(script, model), solver)
-    return f"{evaluator} says that the model does not satisfy the script" if said == "unsat" else None
+    known = {one.name: one for one in DOMAIN.solvers}
+    for name in EVALUATORS:
+        found = known[name].found()
+        if name == solver or found is None:
+            continue
+        try:
+            said = ask(name, found.program, evaluation(script, model)).strip()
+        except TailcutError:
+            continue
+        if said in (b"sat", b"unsat"):
+            return f"{name} says that the model does not satisfy the script" if said == b"unsat" else None
+    return None
 
 
 def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
@@ -73,21 +80,6 @@ def evaluation(script: bytes, model: dict[bytes, bytes]) -> bytes:
         if re.match(rb"\(\s*check-sat", command):
             break
     return b"\n".join(lines) + b"\n"
-
-
-def _evaluated(script: bytes, but: str) -> tuple[str, str]:
-    known = {solver.name: solver for solver in DOMAIN.solvers}
-    for name in EVALUATORS:
-        found = known[name].found()
-        if name == but or found is None:
-            continue
-        try:
-            said = ask(name, found.program, script).decode("utf-8", "replace").strip()
-        except TailcutError:
-            continue
-        if said in ("sat", "unsat"):
-            return name, said
-    return "", ""
 
 
 def model_of(output: bytes) -> dict[bytes, bytes]:

@@ -60,7 +60,6 @@ def is_incremental(text: bytes) -> bool:
 
 
 def _asked(text: bytes) -> list[tuple[bytes, int]]:
-    """Return the commands that ask for something or change what is asserted, and where each begins."""
     return [(match[1] or match[2], match.start()) for match in _COMMAND.finditer(text) if match.lastindex]
 
 
