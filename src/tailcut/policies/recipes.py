@@ -59,14 +59,11 @@ def declared(part: Callable[..., Any]) -> Mapping[str, Parameter]:
     >>> str(declared(RidgeBank)["ridge"].range)
     '> 0 and <= 1e+12'
     """
-    made = part.func if isinstance(part, partial) else part
+    callee = _callee(part)
     bound = set(part.keywords) if isinstance(part, partial) else set()
-    hints = _hints(made)
-    return {
-        name: _parameter(hints.get(name))
-        for name in inspect.signature(made).parameters
-        if name not in bound | MADE_FOR_THE_PART
-    }
+    names = [name for name in inspect.signature(callee).parameters if name not in bound | MADE_FOR_THE_PART]
+    hints = _hints(callee)
+    return {name: _parameter(hints.get(name)) for name in names}
 
 
 def _hints(made: Any) -> dict[str, Any]:
@@ -205,7 +202,6 @@ class Row(ABC):
         return self.representation != "none"
 
     def _declared(self) -> dict[str, Parameter]:
-        """Return the hyperparameters that its parts have, by name."""
         parts = [*self._slots().values(), FeatureBudget, Favourite]
         return {name: parameter for part in parts for name, parameter in declared(part).items()}
 

@@ -90,7 +90,7 @@ class RecordedRuns:
                     field=field,
                 )
         names = getattr(scenario, "feature_names", None)
-        features = _table("features", scenario.features)
+        features = _numbers("features", scenario.features)
         algorithms = check_names("algorithms", scenario.algorithms)
         shape = (len(features), len(algorithms))
         runs = RecordedRuns(
@@ -99,17 +99,20 @@ class RecordedRuns:
             feature_names=None if names is None else check_names("feature_names", names),
             features=features,
             solved=_flags("solved", scenario.solved, shape),
-            runtimes=_table("runtimes", scenario.runtimes, shape),
+            runtimes=_numbers("runtimes", scenario.runtimes, shape),
             known=None if known is None else _flags("known", known, shape),
             instances=instance_names(scenario, len(features)),
-            watched=_optional_table("watched", scenario, shape),
-            feature_cost=_feature_costs(scenario, len(features)),
-            ratings=_optional_table("ratings", scenario, shape),
+            watched=_optional("watched", scenario, shape),
+            feature_cost=_optional("feature_cost", scenario, shape[:1]),
+            ratings=_optional("ratings", scenario, shape),
         )
-        watched, losses = runs.watched, runs.ratings
+        watched, costs, losses = runs.watched, runs.feature_cost, runs.ratings
         if watched is not None:
             must = "must be a finite number of seconds above 0, or nan for the cutoff"
             _refuse("watched", (watched <= 0.0) | np.isinf(watched), must, watched)
+        if costs is not None:
+            must = "must be a finite number of seconds >= 0, or nan"
+            _refuse("feature_cost", (costs < 0.0) | np.isinf(costs), must, costs)
         if losses is not None:
             in_range = (losses >= 0.0) & (losses <= 1.0)
             _refuse("ratings", ~in_range, "must be a loss from 0 to 1", losses)
@@ -135,10 +138,8 @@ class RecordedRuns:
         """Yield the same runs, at most so many instances at once."""
         for start in range(0, len(self.features), rows):
             tables = {name: getattr(self, name) for name in _PER_INSTANCE}
-            part = {
-                name: rows_of[start : start + rows] for name, rows_of in tables.items() if rows_of is not None
-            }
-            yield replace(self, **part)
+            given = {name: table for name, table in tables.items() if table is not None}
+            yield replace(self, **{name: table[start : start + rows] for name, table in given.items()})
 
     def bounded_pieces(self, size: int, rows: int) -> Iterator[RecordedRuns]:
         """Yield the same runs in pieces of about `size` bytes of JSON and of `rows` instances at most."""
@@ -238,7 +239,6 @@ _INFINITE = "is infinite; use nan for missing"
 
 
 def _plain(value: Any) -> Any:
-    """Return a field as a JSON value."""
     if isinstance(value, tuple):
         return list(value)
     if not isinstance(value, np.ndarray):
@@ -264,47 +264,27 @@ def instance_names(scenario: Recorded, count: int) -> tuple[str, ...] | None:
     return names
 
 
-def _feature_costs(scenario: Recorded, count: int) -> Array | None:
-    given = getattr(scenario, "feature_cost", None)
-    if given is None:
-        return None
-    costs = _numbers("feature_cost", given)
-    if costs.shape != (count,):
-        raise InputError(
-            f"feature_cost must have one number per instance, ({count},), got {costs.shape}",
-            field="feature_cost",
-        )
-    must = "must be a finite number of seconds >= 0, or nan"
-    _refuse("feature_cost", (costs < 0.0) | np.isinf(costs), must, costs)
-    return costs
-
-
-def _optional_table(field: str, scenario: Recorded, shape: tuple[int, int]) -> Array | None:
+def _optional(field: str, scenario: Recorded, shape: tuple[int, ...]) -> Array | None:
     given = getattr(scenario, field, None)
-    return None if given is None else _table(field, given, shape)
+    return None if given is None else _numbers(field, given, shape)
 
 
-def _table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
-    """Return a two-dimensional table of numbers, or say what is wrong with it."""
-    values = _numbers(field, given)
-    if values.ndim != 2:
+def _numbers(field: str, given: object, shape: tuple[int, ...] | None = None) -> Array:
+    """Return numbers of this shape, or a table of any, or say what is wrong with it."""
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{field} must be numbers: {error}", field=field) from None
+    if shape is not None:
+        _check_shape(field, values.shape, shape)
+    elif values.ndim != 2:
         raise InputError(
             f"{field} must be a table of one row per instance, got shape {values.shape}", field=field
         )
-    if shape is not None:
-        _check_shape(field, values.shape, shape)
     return values
 
 
-def _numbers(field: str, given: object) -> Array:
-    try:
-        return np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{field} must be numbers: {error}", field=field) from None
-
-
 def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return a table of truth values, or say what is wrong with it."""
     try:
         values = np.asarray(given)
     except ValueError as error:  # rows of different lengths
@@ -317,13 +297,12 @@ def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool
     return values
 
 
-def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
+def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if shape != expected:
         _expect_instances(expected[0])
-        raise InputError(
-            f"{field} must have one row per instance and one column per algorithm, {expected}, got {shape}",
-            field=field,
-        )
+        table = "one row per instance and one column per algorithm"
+        parts = table if len(expected) == 2 else "one number per instance"
+        raise InputError(f"{field} must have {parts}, {expected}, got {shape}", field=field)
 
 
 def _expect_instances(count: int) -> None:
