@@ -122,7 +122,6 @@ def chosen_portfolio(
 
 
 def check_executor(name: str, known: tuple[str, ...], scheduler: str | None, *, ship: bool = False) -> None:
-    """Raise unless the options fit together."""
     if name not in known:
         raise InputError(f"unknown executor {name!r}; known: {', '.join(known)}")
     if name != "dask" and scheduler is not None:

@@ -10,7 +10,6 @@ import typer
 
 
 def listing() -> list[dict[str, Any]]:
-    """Return every selector and hindsight baseline as plain values."""
     from tailcut.bench.labels import ContenderKind
     from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, find_all
 
@@ -25,7 +24,6 @@ def _without_parts(name: str, summary: str, kind: str) -> dict[str, Any]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """Return the listing as a Markdown table."""
     lines = ["| name | kind | what it does | parts | hyperparameters |", "|---|---|---|---|---|"]
     for row in rows:
         parts = ", ".join(

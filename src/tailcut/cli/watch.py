@@ -52,7 +52,6 @@ def command(
 
 
 def line(now: RunProgress) -> str:
-    """Return where a run stands in one line."""
     par10 = "" if now.par10 is None else f", PAR10 {now.par10:.4g} s"
     doing = ", ".join(f"{one['solver']} on {one['instance']}" for one in now.running[:3])
     more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""

@@ -321,7 +321,7 @@ class ResidualLayers(Model):
         known = table.weight > 0.0
         if table.x.shape[1]:
             known &= ~np.isnan(table.x[:, 0])
-        return table.only(known)
+        return table.at(known)
 
     def add_features(self, n_features: int, views: Views) -> None:
         """Take instances with features from now on; so far only the arms have learned."""
@@ -358,7 +358,6 @@ class ResidualLayers(Model):
 
 
 def _candidates(n_features: int, views: Views) -> int:
-    """Return how many splits a node considers."""
     return max(math.ceil(CANDIDATES * len(range(n_features)[views.trees])), LEAST_CANDIDATES)
 
 

@@ -133,7 +133,6 @@ class RidgeBank(Model):
             self.halves[algorithm] = inverse[np.tril_indices(self.n_features)]
 
     def add(self) -> None:
-        """Append a posterior that equals the prior."""
         self.halves = np.concatenate([self.halves, self._prior(1)])
         self.theta = np.concatenate([self.theta, np.zeros((1, self.n_features))])
         if self.window is not None:

@@ -203,7 +203,6 @@ class OnePick(Policy):
         return 2.0 * outcome.time / (self.penalty * cutoff) - 1.0
 
     def _lesson(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> PseudoObservation | None:
-        """Return what the model learns from an outcome, if anything."""
         if outcome.loss is not None:  # the unit of a bounded target
             return PseudoObservation(outcome.loss, 1.0)
         seconds = cutoff if outcome.time is None else outcome.time  # a failed run is censored at the cutoff

@@ -268,7 +268,6 @@ class Complement:
 
 
 def complement(scenario: Scenario, penalty: float = PENALTY, pairs: int = 15) -> Complement:
-    """Return how the algorithms of a scenario add up."""
     losses = scenario.losses(penalty)
     means = losses.mean(axis=0)
     sbs, vbs = float(means.min()), float(losses.min(axis=1).mean())

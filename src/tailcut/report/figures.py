@@ -246,7 +246,6 @@ def _regret_panel(axes: Axes, curves: StreamCurves, featured: Sequence[str], kep
 
 
 def _banded(axes: Axes, selector: str, at: Array, mean: Array, deviation: Array) -> None:
-    """Draw a selector's line, in a band of one deviation."""
     line = style.drawn(selector)
     axes.fill_between(at, mean - deviation, mean + deviation, color=line["color"], alpha=0.18, linewidth=0)
     axes.plot(at, mean, **line)
@@ -458,7 +457,6 @@ def _effects(axes: Axes, explanation: Explanation, colour: str) -> None:
 
 
 def solved_over_time(instances: Sequence[Instance]) -> Figure:
-    """Draw how many instances were over, and solved, at any time."""
     begun = min(one.began for one in instances)
     ends = np.sort([(one.over or begun) - begun for one in instances])
     solved = np.sort([(one.over or begun) - begun for one in instances if one.solved])

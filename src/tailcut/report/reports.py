@@ -153,7 +153,6 @@ def _run_missing(
 
 
 def write_results_page(report: Report, out: Path, *, source: str = "results.db", **options: Any) -> Path:
-    """Write the report into the folder `out` and return its page."""
     context = _page_context(report, source)
     context["headline"] = headline(report.results, report.standings, report.ranked)
     tables, drawings = results_tables(report), results_drawings(report)
@@ -244,7 +243,6 @@ def results_drawings(report: Report) -> Drawings:
 
 
 def comparison_drawings(report: Report) -> Drawings:
-    """Return the figures over all scenarios."""
     par, drawings = report.results.par, Drawings()
     if figures.with_bars(report.standings):
         drawings["npar10"] = partial(figures.npar_bars, report.standings, par)
@@ -315,7 +313,6 @@ def left_out(report: Report) -> list[str]:
 
 
 def results_tables(report: Report) -> list[Table]:
-    """Return all tables of a report that have rows."""
     par = report.results.par
     picks: list[Row] = []
     schedules: list[Row] = []

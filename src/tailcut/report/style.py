@@ -145,7 +145,6 @@ def entitle(figure: Figure, title: str | None, across: str, up: str) -> None:
 
 
 def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
-    """Return the options that draw a selector's line in its style."""
     style = look(selector)
     options: dict[str, Any] = {
         "color": style.colour,
@@ -157,7 +156,6 @@ def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
 
 
 def legend_right(figure: Figure, axes: Axes) -> None:
-    """Put the legend to the right of the axes."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, distinct(labels), handlelength=2.8, loc="outside right center")
 
@@ -195,7 +193,6 @@ def shortened(name: str, most: int = 28) -> str:
 
 
 def plain_log(axes: Axes, which: str) -> None:
-    """Label a logarithmic axis with plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     short_ticks(axes, which)
