@@ -20,13 +20,12 @@ import tailcut.domains.sat
 from tailcut.bench.benchmark import benchmark, local
 from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender
-from tailcut.cli.options import JSON, stoppable
+from tailcut.cli.options import JSON, make_folder, stoppable
 from tailcut.cli.progress_bars import ProgressBars, called_as
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
 from tailcut.domains.sat.cnf import write
 from tailcut.domains.sat.generators import stream
-from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.instances import Instance
 from tailcut.live.monitor import FollowedRun
@@ -136,10 +135,7 @@ def live_portfolio() -> Portfolio:
 
 
 def _write_formulas(folder: Path, count: int) -> list[Instance]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder.parent}: cannot be written into: {error.strerror}") from None
+    make_folder(folder)
     given = []
     for name, formula in islice(stream(bundled.COUNT, bundled.SEED), count):
         path = folder / f"{name}.cnf"

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, MODULES, existing, import_with_folder, stoppable
+from tailcut.cli.options import ASLIB, MODULES, existing, import_with_folder, make_folder, stoppable
 from tailcut.errors import InputError
 
 
@@ -51,7 +51,7 @@ def command(
     live = results is not None and not paper and scenario_dir is None and _is_state_file(results)
     if project is not None and not live:
         raise InputError("--project goes with a state file")
-    _writable(out)
+    make_folder(out)
     words = "stopped; results computed so far are kept: run the same command again"
     with stoppable(words), ProgressBars() as bars:
         shown: dict[str, Any] = {"formats": wanted, "progress": bars}
@@ -82,10 +82,3 @@ def _is_state_file(path: Path) -> bool:
     except OSError:
         return False
     return head.startswith(b"SQLite format 3") and int.from_bytes(head[68:72], "big") == APPLICATION
-
-
-def _writable(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {out}: cannot be a folder to write into: {error.strerror}") from None

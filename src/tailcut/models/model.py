@@ -63,10 +63,7 @@ class Model(Stateful, ABC):
 
     @abstractmethod
     def add_features(self, n_features: int, views: Views) -> None:
-        """Take instances of this many entries from now on; all that was learned stays.
-
-        New entries come first, those known so far behind them; of past runs the new ones are taken as 0.
-        """
+        """Take instances of this many entries from now on: new ones, 0 in past runs, before those known."""
 
 
 class SlidingWindow(Stateful, Generic[Record]):

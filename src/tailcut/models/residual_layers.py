@@ -55,10 +55,9 @@ REGROW = 0.25
 RESAMPLE = 1.0
 """The same when the memory is full, and no longer grows but changes: half of it is new then."""
 MORE_TREES, MOST_TREES = 1000, 5
-"""With every so many runs there are as many trees again as at first, up to so many times as many: with few
-runs more trees say nothing new, with many they do. With thousands of instances growing takes long: trees are
-then grown again less often, by the square root of that factor, and the largest forests have leaves of twice
-the size. This takes a third of the time and half of the memory, at no cost that could be measured."""
+"""With every so many runs there are as many trees again as at first, up to so many times as many. Growing
+many takes long: they are then grown again less often, by the square root of that factor, and the largest forests
+have leaves of twice the size. That costs nothing that could be measured."""
 RECENT = 1024
 """Instances whose predictions are remembered at most."""
 
@@ -248,14 +247,11 @@ class ResidualLayers(Model):
             self._grow()
 
     def update_many(self, x: Array, target: Array) -> None:
-        """Learn recorded runs in the arms and the trees, which are then grown, all of them.
+        """Learn recorded runs in the arms and the trees, of which there are then as many as there may be.
 
-        As they are grown once, there are as many trees as there may ever be, however few the runs.
-
-        The ridge learns nothing from them: it corrects errors on new instances, and these are known before
-        any tree is grown. What would be left over of a forest grown on some of them says little of one
-        grown on all: after nine folds of 21 scenarios, a ridge that had learned such errors cost 0.02 nPAR10.
-        One instance, or runs that are few beside those learned before, are learned one by one.
+        The ridge learns nothing from them: it corrects errors on new instances. After nine folds of 21
+        scenarios, a ridge that had learned errors on recorded ones cost 0.02 nPAR10. One instance, or runs
+        that are few beside those learned before, are learned one by one.
         """
         few = int((~np.isnan(target)).sum()) <= REGROW * self.memory.runs
         if self.window or not x.shape[1] or len(x) == 1 or few:

@@ -4,17 +4,16 @@ Per algorithm: A = ridge I + sum w x x', of which only the inverse is kept, and 
 Both take each outcome as a rank-one update (Sherman and Morrison): a step costs O(d^2) for the one
 algorithm that ran, whatever the horizon.
 
-An inverse is symmetric, so its lower half is all that is kept: a prediction is one pass over the memory, and
-half of it takes half the time. The arithmetic is compiled (`tailcut.numerics.ridge_kernels`).
+An inverse is symmetric, so only its lower half is kept: half the memory to pass for a prediction. The
+arithmetic is compiled (`tailcut.numerics.ridge_kernels`).
 
 Why this does not drift: an error E in A^-1 is carried by the next update to M E M' with
 M = A_new^-1 A_old, so it shrinks at least as fast as A^-1 itself; tests/models/test_ridge_drift.py holds the
 bank against a batch solve after a million updates.
 
 With a window, a run leaves by the rank-one formula that took it in, with its weight negative. That undoes the
-update, but not its rounding: where taking in shrinks an error of A^-1, letting go lets it grow again. So an
-algorithm's posterior is computed again from the runs in the window, one algorithm at a time, after every so
-many runs let go that the average cost per run stays O(d^2).
+update, but not its rounding, which grows. So now and then an algorithm's posterior is computed again from the
+runs in the window, seldom enough that the average cost per run stays O(d^2).
 """
 
 from __future__ import annotations
@@ -108,10 +107,7 @@ class RidgeBank(Model):
                 self._let_go(self.window, oldest)
 
     def _let_go(self, window: RidgeWindow, run: Kept) -> None:
-        """Forget a run that has left the window: the update, with its weight negative.
-
-        With u = A^-1 x, A^-1 falls by g u u', and theta rises by g u (target - x'theta).
-        """
+        """Forget a run that has left the window: the update, with its weight negative."""
         algorithm, x, target, weight = run
         u, mean, variance = self.solve(algorithm, x)
         left = 1.0 - weight * variance

@@ -9,16 +9,11 @@ formula in that one place. docs/background/replication.md says how each was foun
 numbers. The paper is Tornede, Bengs, Hüllermeier, "Machine Learning for Online Algorithm Selection under
 Censored Feedback", AAAI 2022.
 
-The published Thompson runs drew whole weight vectors through a singular value decomposition, whose signs and
-bases depend on the BLAS in use. Here the one number that matters, eta = x'theta~ ~ N(x'theta, sigma v), is
-drawn directly: the same distribution, other draws. So these cells match in distribution only.
-
-So do those of the baseline after Degroote et al., linear regression per algorithm, epsilon-greedy. Each
-algorithm's regression is fitted again after each of its runs: runtime min(m, C) on its own instances, missing
-features at the mean of its own data, then unit norm, then ordinary least squares with an intercept. Least
-squares of fewer instances than features has singular values that are zero but for rounding; the published cut
-(the machine epsilon, scikit-learn 0.24 through scipy's default) keeps some of them, so the predictions of the
-first steps depend on the LAPACK in use.
+Two kinds of cells match in distribution only. The published Thompson runs drew whole weight vectors, and the
+draws depend on the BLAS in use; here the one number that matters, eta = x'theta~ ~ N(x'theta, sigma v), is
+drawn directly. And the baseline after Degroote et al. fits least squares on fewer instances than features:
+the published cut (the machine epsilon) keeps singular values that are zero but for rounding, so the first
+predictions depend on the LAPACK in use.
 """
 
 from __future__ import annotations
@@ -155,8 +150,7 @@ class UnitVectors:
 class RidgeBandit(ABC):
     """A policy with A = lambda I + sum x x', b = sum y x and theta = A^-1 b per algorithm.
 
-    The inverse is computed again from A whenever A changed. Updating it instead is faster, and its
-    rounding errors change decisions where scores tie: two algorithms of which nothing was learned.
+    The inverse is computed again from A: the rounding of updates would change decisions where scores tie.
     """
 
     untried: float
@@ -338,18 +332,11 @@ class ThompsonBandit(RidgeBandit):
         mean, variance = self.belief(np.array([algorithm]), x)
         deviation = math.sqrt(self.sigma * float(variance[0]))
         if self.switches.bj_gives_up:
-            return self.retried(float(mean[0]), deviation)
+            draws = (float(mean[0]) + deviation * self.rng.standard_normal() for _ in range(TRIES - 1))
+            return next((draw for draw in draws if draw > self.log_cutoff), self.log_cutoff)
         log_tail = float(log_ndtr((float(mean[0]) - self.log_cutoff) / deviation))
         log_uniform = math.log(1.0 - self.rng.random_sample())
         return float(mean[0]) - deviation * float(ndtri_exp(log_tail + log_uniform))
-
-    def retried(self, mean: float, deviation: float) -> float:
-        """Return the first of 19 draws that exceeds log C, else log C."""
-        for _ in range(TRIES - 1):
-            draw = mean + deviation * self.rng.standard_normal()
-            if draw > self.log_cutoff:
-                return float(draw)
-        return self.log_cutoff
 
 
 class Fit(NamedTuple):
@@ -384,7 +371,10 @@ def fit(features: Array, runtimes: Array) -> Fit:
 
 
 class DegrooteLinear:
-    """Epsilon-greedy over one linear regression per algorithm, refitted after each of its runs."""
+    """Epsilon-greedy over one linear regression per algorithm, refitted after each of its runs.
+
+    It predicts the runtime min(m, C); missing features take the mean of the algorithm's own data.
+    """
 
     def __init__(
         self,

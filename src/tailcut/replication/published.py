@@ -119,8 +119,7 @@ def as_printed(value: float, like: str) -> str:
 def z_score(ours: Summary, published: PublishedCell) -> float:
     """Return z = (ours - published) / sqrt(s1^2 / n1 + s2^2 / n2), with n2 = 10 published seeds.
 
-    s1 and s2 are sample deviations; the table prints population deviations, so s^2 = std^2 n / (n - 1)
-    and s^2 / n = std^2 / (n - 1). With ten seeds of ours that is sqrt((s1^2 + s2^2) / 10).
+    s1 and s2 are sample deviations; the table prints population deviations: s^2 / n = std^2 / (n - 1).
 
     >>> z_score(Summary(110.0, 3.0, 10), PublishedCell("s", "a", "100.00", "4.00"))
     6.0
@@ -179,7 +178,6 @@ def replicate_folder(
 
 
 def replicate_cell(item: tuple[str, ExperimentData, str, Sequence[int]]) -> ReplicatedCell:
-    """Return one cell: an approach on a scenario under some seeds, run again and compared."""
     scenario, table, name, seeds = item
     return compare(evaluate(table, approach(name), seeds), cells()[scenario, name])
 

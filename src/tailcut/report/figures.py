@@ -47,11 +47,8 @@ _UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "secon
 
 def with_bars(standings: Sequence[Standing]) -> list[Standing]:
     """Return those that get a bar, the lowest first: all but the ends of the scale and what has no value."""
-    return [
-        one
-        for one in standings
-        if name_of(one.selector) not in ("sbs", "oracle") and math.isfinite(one.npar_mean)
-    ]
+    finite = [one for one in standings if math.isfinite(one.npar_mean)]
+    return [one for one in finite if name_of(one.selector) not in ("sbs", "oracle")]
 
 
 def npar_bars(standings: Sequence[Standing], par: str) -> Figure:
@@ -444,10 +441,9 @@ def _effects(axes: Axes, explanation: Explanation, colour: str) -> None:
     axes.barh(range(len(effects)), effects, height=0.6, color=shades)
     axes.axvline(0.0, color=style.INK, linewidth=0.8)
     names = [f"feature {one.index}" if one.name is None else one.name for one in explanation.features]
-    values = [f" = {style.short_number(float(f'{one.value:.3g}'))}" for one in explanation.features]
-    style.name_rows(
-        axes, [name + value for name, value in zip(style.distinct(names, 16), values, strict=True)], 40
-    )
+    values = [style.short_number(float(f"{one.value:.3g}")) for one in explanation.features]
+    pairs = zip(style.distinct(names, 16), values, strict=True)
+    style.name_rows(axes, [f"{name} = {value}" for name, value in pairs], 40)
     axes.locator_params(axis="x", nbins=3)
     axes.margins(x=0.08)
     unit = f" ({explanation.unit})" if explanation.unit else ""
@@ -484,10 +480,11 @@ def estimate(run: RunEstimate) -> Figure:
         shade = style.OTHER_ALGORITHMS if one.par10 is None else colour
         axes.plot([one.low, one.high], [place, place], color=shade, linewidth=3.0, solid_capstyle="butt")
         if one.par10 is not None:
-            face = colour if one.exact else "none"
-            axes.plot(
-                [one.par10], [place], "o", color=colour, markerfacecolor=face, markeredgecolor=style.INK
-            )
+            dot: dict[str, Any] = {
+                "markerfacecolor": colour if one.exact else "none",
+                "markeredgecolor": style.INK,
+            }
+            axes.plot([one.par10], [place], "o", color=colour, **dot)
     axes.axvline(run.par10, color=style.LOOKS["tailcut"].colour, linewidth=1.8, linestyle=style.DASHED)
     style.name_rows(axes, [one.name for one in run.solvers], 25)
     axes.set(xlim=(0, None), xlabel="PAR10 per instance, s; dashed: what this run cost")

@@ -105,7 +105,6 @@ def look(selector: str) -> Look:
 
 
 def sheet(width: float, height: float, **options: Any) -> tuple[Figure, Axes]:
-    """Return an empty figure of so many inches and its axes."""
     figure, (axes,) = panels(width, height, 1, 1, **options)
     return figure, axes
 
@@ -137,7 +136,6 @@ def small_panels(
 
 
 def entitle(figure: Figure, title: str | None, across: str, up: str) -> None:
-    """Write a title above all panels, and what their axes show."""
     if title is not None:
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     figure.supxlabel(across, fontsize=8.5)
