@@ -56,8 +56,8 @@ RESAMPLE = 1.0
 """The same when the memory is full, and no longer grows but changes: half of it is new then."""
 MORE_TREES, MOST_TREES = 1000, 5
 """With every so many runs there are as many trees again as at first, up to so many times as many. Growing
-many takes long: they are then grown again less often, by the square root of that factor, and the largest forests
-have leaves of twice the size. That costs nothing that could be measured."""
+many takes long: they are then grown again less often, by the square root of that factor, and the largest
+forests have leaves of twice the size. That costs nothing that could be measured."""
 RECENT = 1024
 """Instances whose predictions are remembered at most."""
 
