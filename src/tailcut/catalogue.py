@@ -47,11 +47,8 @@ PEERS = (
 """Other people's selectors, for comparison: rows of `tailcut.peers`, imported when they are first used."""
 
 OFFLINE_PEERS = (
-    "pairwise_forests",
-    "best_label_forest",
-    "asf_multi_class",
-    "asf_pairwise",
-    "asf_performance",
+    *("pairwise_forests", "best_label_forest"),
+    *("asf_multi_class", "asf_pairwise", "asf_performance"),
 )
 """The peers that learn only from `fit`."""
 

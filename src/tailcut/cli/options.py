@@ -110,10 +110,10 @@ def chosen_portfolio(
     domain: str | None, portfolio: str | None, instances: list[str] | None
 ) -> tuple[Portfolio, list[str]]:
     """Return the portfolio of the domain, or of the file that comes before the instances; and these."""
+    from tailcut.live.portfolio import domain_portfolio, found_words, read_portfolio
+
     given = list(instances or [])
     if domain is not None:
-        from tailcut.live.portfolio import domain_portfolio, found_words
-
         read = domain_portfolio(domain)
         sys.stderr.write(f"{found_words(domain)}\n")
         return read, given if portfolio is None else [portfolio, *given]
@@ -123,8 +123,6 @@ def chosen_portfolio(
         raise InputError(
             f"{portfolio}: is a folder; give a portfolio file before the instances, or --domain NAME"
         )
-    from tailcut.live.portfolio import read_portfolio
-
     return read_portfolio(Path(portfolio)), given
 
 
@@ -154,12 +152,7 @@ def cell_executor(
 
 @contextmanager
 def program_executor(
-    name: str,
-    scheduler: str | None,
-    jobs: int | None,
-    portfolio: Portfolio,
-    *,
-    ship: bool = False,
+    name: str, scheduler: str | None, jobs: int | None, portfolio: Portfolio, *, ship: bool = False
 ) -> Iterator[tuple[ProgramExecutor, int]]:
     """Yield where programs run, and how many run at once: `jobs`, or what suits it."""
     if name != "dask":

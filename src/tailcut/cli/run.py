@@ -64,8 +64,10 @@ def command(
     solver that solves it; the time of its extra runs is reported separately.
     """
     from tailcut.cli.views import JsonView, print_check, print_totals, progress_view
+    from tailcut.journal import Journal
     from tailcut.live.instances import instances_in
-    from tailcut.live.stream import StreamSettings
+    from tailcut.live.preparation import MeasureChoice, MeasureFirst, Retry
+    from tailcut.live.stream import StreamSettings, begun_stream, run_stream
 
     options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
     if executor == "dask" and parallel > 1:
@@ -79,9 +81,6 @@ def command(
         raise typer.Exit(0 if checked.passed else 1)
     wanted = None
     if retry is not None:
-        from tailcut.live.preparation import Retry
-        from tailcut.live.stream import begun_stream
-
         wanted = Retry(retry, cutoff)
         cutoff, unsolved = begun_stream(state)
         instances = instances or unsolved
@@ -96,10 +95,6 @@ def command(
         raise InputError("there is nothing to run: give instance files, folders, - for a list, or --watch")
     if shuffle and (watch is not None or "-" in (instances or ())):
         raise InputError("what is still to come cannot be shuffled: leave out --shuffle, or - and --watch")
-    from tailcut.journal import Journal
-    from tailcut.live.preparation import MeasureChoice, MeasureFirst
-    from tailcut.live.stream import run_stream
-
     measuring = MeasureFirst(measure_first, MeasureChoice(measure_choice), measure_cutoff)
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)

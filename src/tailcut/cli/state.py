@@ -11,7 +11,6 @@ import typer
 
 from tailcut.cli.options import ASLIB, JSON, recorded_runs, show
 from tailcut.errors import InputError
-from tailcut.journal import Journal
 
 app = typer.Typer(
     help="Verify, export, compact and repair state files; let projects learn recorded runs.",
@@ -28,7 +27,7 @@ def verify(file: FileArgument, project: ProjectOption = None, as_json: JSON = Fa
 
     Exits with code 1 if anything differs. May run while a server writes.
     """
-    from tailcut.journal import upkeep
+    from tailcut.journal import Journal, upkeep
 
     with Journal(file, read_only=True) as journal:
         found = list(upkeep.verify(journal, project or []))
@@ -58,7 +57,7 @@ def fit(
     Solvers and features are matched by name; mismatches are reported. If interrupted, run the same command to
     learn the rest. Refused while another process writes: a server learns through its API.
     """
-    from tailcut.journal import Project
+    from tailcut.journal import Journal, Project
     from tailcut.journal.past_runs import learn_past_runs, read_past_runs
 
     source = recorded_runs(where, aslib)
@@ -93,7 +92,7 @@ def export(
     out: Path | None = typer.Option(None, metavar="FILE"),
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
-    from tailcut.journal import upkeep
+    from tailcut.journal import Journal, upkeep
 
     with Journal(file, read_only=True) as journal:
         lines = upkeep.export(journal, project or [])
@@ -111,7 +110,7 @@ def compact(file: FileArgument, project: ProjectOption = None, as_json: JSON = F
     Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the
     rest of the history is gone, so export it first if you need it. Refused while another process writes.
     """
-    from tailcut.journal import upkeep
+    from tailcut.journal import Journal, upkeep
 
     if not file.is_file():
         raise InputError(f"{file}: there is no such state file")

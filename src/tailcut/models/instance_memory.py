@@ -161,16 +161,10 @@ class InstanceMemory(InstanceRows[InstanceTable]):
             room.x[row], room.target[row], room.joins[row] = x, np.nan, False
             room.target[row, algorithm] = target
             room.weight[row] = weight
-            if not self.latest:
-                self._join_at(key, row)
-
-    def _join_at(self, key: bytes, row: int) -> None:
-        """Let this row, instead of an earlier one, collect further runs on its features."""
-        earlier = self._rows.get(key)
-        if earlier is not None:
-            self._room.joins[earlier] = False
-        self._room.joins[row] = True
-        self._rows[key] = row
+            if not self.latest:  # this row, instead of an earlier one, collects further runs on its features
+                room.joins[self._rows.get(key, row)] = False
+                room.joins[row] = True
+                self._rows[key] = row
 
     def _index(self) -> dict[bytes, int]:
         kept = self.table()

@@ -37,9 +37,10 @@ class Model(Stateful, ABC):
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return mean and variance of the target for all algorithms at `x`, each of shape (K,)."""
 
-    @abstractmethod
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return mean and variance of the target for one algorithm at `x`."""
+        mean, variance = self.predict(x)
+        return float(mean[algorithm]), float(variance[algorithm])
 
     @abstractmethod
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
@@ -139,9 +140,6 @@ class Nothing(Model):
     def predict(self, x: Array) -> tuple[Array, Array]:  # noqa: ARG002
         return np.zeros(self.n_algorithms), np.ones(self.n_algorithms)
 
-    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:  # noqa: ARG002
-        return 0.0, 1.0
-
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn nothing."""
 
@@ -180,9 +178,6 @@ class RunningMeans(Model):
     def predict(self, x: Array) -> tuple[Array, Array]:  # noqa: ARG002
         """Return the means, and 1 / (1 + weight) as their variance for unit noise; shapes (K,)."""
         return self.mean.copy(), 1.0 / (1.0 + self.weight)
-
-    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:  # noqa: ARG002
-        return float(self.mean[algorithm]), float(1.0 / (1.0 + self.weight[algorithm]))
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
         """Move the mean towards `target`; `weight` 0 teaches nothing."""

@@ -193,7 +193,6 @@ class ResidualLayers(Model):
         self.grown_at = 0
         """How many runs had been seen when trees were last grown."""
         self.grown = trees
-        """How many trees were grown then."""
         self.stream = randomness.stream(seed, "trees")
         self._recent: dict[int, tuple[Array, Array]] = {}
         """The latest instances by identity, most of them soon learned, and what the trees say of each."""
@@ -219,10 +218,6 @@ class ResidualLayers(Model):
         if self._latest is None or self._latest[0] is not x:
             self._latest = x, self._by_trees(x) + self.ridge.mean(x[self.views.linear])
         return self._latest[1], self.arms.variance
-
-    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
-        mean, variance = self.predict(x)
-        return float(mean[algorithm]), float(variance[algorithm])
 
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn a run; in the trees it counts as one, whatever its weight, or as none.

@@ -170,7 +170,6 @@ class RidgeWindow(SlidingWindow[Kept]):
         self.gone = 0
         """How many runs were let go since the last regular renewal."""
         self.next_renewed = 0
-        """The algorithm that is renewed next."""
 
     def push(self, run: Kept) -> Kept | None:
         self.count[run[0]] += 1

@@ -40,7 +40,6 @@ class Parts:
     exploration: Exploration
     loss: Loss
     target: Target
-    """What the model predicts about a run."""
     first_runs: ForcedExploration
     """Which runs are due before scores decide."""
     feature_budget: FeatureBudget | None = None

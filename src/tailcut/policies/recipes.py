@@ -34,7 +34,6 @@ from tailcut.representation import PIPELINES, pipeline
 
 Made = TypeVar("Made")
 Value = float | int | str
-"""What a hyperparameter may be."""
 
 MADE_FOR_THE_PART = frozenset(
     {"n_algorithms", "n_features", "seed", "cutoff", "views", "representation", "feature_budget", "parts"}
@@ -47,7 +46,6 @@ class Parameter:
     """A hyperparameter as a part declares it."""
 
     whole: bool
-    """Whether it is a whole number."""
     range: Range
 
 
@@ -129,6 +127,8 @@ class Row(ABC):
     """The extra that installs them."""
     schedules: ClassVar[bool] = False
     """Whether it may stop an algorithm early and start another on the same instance."""
+    learning_slot: ClassVar[str]
+    """The slot of the part that learns: a model, or a whole policy."""
 
     def __post_init__(self) -> None:
         """Refuse a hyperparameter that no part takes."""
@@ -142,9 +142,8 @@ class Row(ABC):
             )
 
     @property
-    @abstractmethod
     def _learner(self) -> Any:
-        """The class that learns: a model, or a whole policy."""
+        return _callee(getattr(self, self.learning_slot))
 
     @property
     def bounded(self) -> bool:
@@ -306,6 +305,7 @@ class Row(ABC):
 class Recipe(Row):
     """A selector that picks once per instance: which part fills which slot of a `OnePick`."""
 
+    learning_slot: ClassVar[str] = "model"
     model: Callable[..., Model]
     censoring: Callable[..., CensoringRule]
     exploration: Callable[..., Exploration]
@@ -316,10 +316,6 @@ class Recipe(Row):
     def _slots(self) -> dict[str, Callable[..., Any]]:
         slots = ("model", "target", "censoring", "exploration", "loss", "first_runs")
         return {slot: getattr(self, slot) for slot in slots}
-
-    @property
-    def _learner(self) -> Any:
-        return _callee(self.model)
 
     def _declared(self) -> dict[str, Parameter]:
         return {**declared(OnePick), **super()._declared()}
@@ -362,13 +358,10 @@ class ScheduleRecipe(Row):
     policy: Callable[..., Policy]
     representation: str = "none"
     schedules: ClassVar[bool] = True
+    learning_slot: ClassVar[str] = "policy"
 
     def _slots(self) -> dict[str, Callable[..., Any]]:
         return {"policy": self.policy}
-
-    @property
-    def _learner(self) -> Any:
-        return _callee(self.policy)
 
     @property
     def predicts_runtimes(self) -> bool:

@@ -101,7 +101,6 @@ class Switches:
 
 
 PUBLISHED = Switches()
-"""What reproduces the table."""
 _TURNED: dict[str, Any] = {field.name: not field.default for field in fields(Switches)}
 PAPER = Switches(**_TURNED | {"rand_scale": 0.5})
 """The paper's formulas everywhere."""
@@ -158,7 +157,6 @@ class RidgeBandit(ABC):
     guards_zero_vectors: bool
 
     ridge: float
-    """Lambda."""
 
     def __init__(
         self,
@@ -282,14 +280,11 @@ def expected_loss(low: Array, high: Array, s: float, log_cutoff: float, penalty:
     >>> round(float(expected_loss(at, at, 1.0, 2.0, 100.0)[0]), 4)  # 0.841 E_C + 0.159 * 100
     18.1064
     """
+    after_low, after_high = log_cutoff - low, log_cutoff - high
     with np.errstate(all="ignore"):
-        low_mean = np.exp(low + s**2 / 2) * (
-            ndtr((log_cutoff - high - s**2) / s) / ndtr((log_cutoff - low) / s)
-        )
-        high_mean = np.exp(high + s**2 / 2) * (
-            ndtr((log_cutoff - low - s**2) / s) / ndtr((log_cutoff - high) / s)
-        )
-        return np.asarray(low_mean + (1 - ndtr((log_cutoff - high) / s)) * (penalty - high_mean))
+        low_mean = np.exp(low + s**2 / 2) * (ndtr((after_high - s**2) / s) / ndtr(after_low / s))
+        high_mean = np.exp(high + s**2 / 2) * (ndtr((after_low - s**2) / s) / ndtr(after_high / s))
+        return np.asarray(low_mean + (1 - ndtr(after_high / s)) * (penalty - high_mean))
 
 
 class ThompsonBandit(RidgeBandit):
@@ -318,12 +313,11 @@ class ThompsonBandit(RidgeBandit):
         deviation = np.sqrt(variance)
         shift = variance / 2 if self.switches.half_shift else variance
         tail_scale = variance if self.switches.tail_uses_variance else deviation
+        left = self.log_cutoff - eta
         with np.errstate(all="ignore"):
-            ratio = ndtr((self.log_cutoff - eta - shift) / deviation) / ndtr(
-                (self.log_cutoff - eta) / deviation
-            )
+            ratio = ndtr((left - shift) / deviation) / ndtr(left / deviation)
             solved_mean = np.exp(eta + variance / 2) * ratio
-            in_time = ndtr((self.log_cutoff - eta) / tail_scale)
+            in_time = ndtr(left / tail_scale)
             return np.asarray(solved_mean + (1 - in_time) * (self.penalty - solved_mean))
 
     def imputed(self, algorithm: int, x: Array) -> float | None:

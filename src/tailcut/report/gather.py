@@ -60,7 +60,6 @@ class ScenarioPart:
     versus: curves.InstanceScatter | None
     """The best selector against the single best solver, instance by instance."""
     notes: tuple[str, ...]
-    """What was left out, and why."""
 
 
 @dataclass(frozen=True)

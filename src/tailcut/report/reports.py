@@ -296,6 +296,7 @@ def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | 
     return render(
         "headline.html.j2",
         results=results,
+        compared=sum(kind_of(name) != ContenderKind.BASELINE for name in results.selectors),
         par=results.par,
         ranked=ranked,
         alike=alike,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tailcut.bench.labels import ContenderKind, default_of, is_schedule, kind_of, name_of
+from tailcut.bench.labels import default_of, is_schedule, name_of
 from tailcut.bench.plan import Contender
 from tailcut.bench.store import Store
 from tailcut.bench.sweeps import DEFAULT, SWEEPS, Sweep
@@ -64,16 +64,6 @@ class Results:
     def selectors(self) -> tuple[str, ...]:
         """All selectors, those of the published table first, then schedules, the hindsight baselines last."""
         return tuple(sorted({cell["selector"] for cell in self.cells}, key=_rank))
-
-    @property
-    def contenders(self) -> tuple[str, ...]:
-        """Selectors that pick once, without hindsight: these can be best or second best."""
-        return tuple(name for name in self.selectors if kind_of(name) == ContenderKind.ONE_PICK)
-
-    @property
-    def schedules(self) -> tuple[str, ...]:
-        """Schedules; they compete in a separate group."""
-        return tuple(name for name in self.selectors if kind_of(name) == ContenderKind.SCHEDULE)
 
     @cached_property
     def seeds(self) -> tuple[int, ...]:
