@@ -236,7 +236,6 @@ def _plain(value: float | None) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines: the first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         f"  {row[0]:<{widths[0]}}"
@@ -258,7 +257,6 @@ def _flowing(head: str, items: Sequence[str], width: int = 110) -> list[str]:
 
 
 def _strict(value: Any) -> Any:
-    """Return nested values in which every number is finite."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -103,7 +103,6 @@ def command(
 def _solve_live(
     scenario: Scenario, out: Path, count: int, jobs: int, say: _Say, view: QuietView
 ) -> tuple[StreamCost, list[StreamCost]]:
-    """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
     portfolio = live_portfolio()
     say(
         f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {scenario.cutoff:g} s of CPU "
@@ -158,7 +157,6 @@ def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
 
 
 def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> list[dict[str, Any]]:
-    """Replay the bundled scenario through all selectors shown; return what each would have cost."""
     n, k = scenario.runtimes.shape
     say(
         f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "

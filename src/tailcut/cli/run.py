@@ -128,7 +128,6 @@ def command(
 def _stream_of(
     instances: list[str], portfolio: Portfolio, watch: Path | None, absent: list[str], shuffle: int | None
 ) -> Iterable[Instance]:
-    """Return the instances: a list where all of them are known, else as they arrive."""
     from tailcut.live.instances import Arrivals, instances_in, shuffled, watched, words_on_order
 
     given = instances_in(instances, portfolio.instances, on_absent=absent.append, models=portfolio.models)

@@ -200,7 +200,6 @@ class RunningMeans(Model):
             self.mean[a] -= weight / left * (target - self.mean[a])
 
     def _renew(self, recent: _Latest) -> None:
-        """Compute all weights and means again from the runs in the window."""
         sums = np.zeros((2, len(self.mean)))
         for algorithm, target, weight in recent:
             sums[:, algorithm] += weight, weight * target

@@ -123,7 +123,6 @@ def _solve(factor: Array) -> tuple[Array, float]:
 
 @cache
 def _room(d: int) -> int:
-    """Return how much room LAPACK wants for a system of d columns."""
     from scipy.linalg.lapack import dgelsy_lwork
 
     return int(dgelsy_lwork(d, d, 1, _RANK)[0])

@@ -266,7 +266,6 @@ class ResidualLayers(Model):
             self._recount()
 
     def _recount(self) -> None:
-        """Let the arms count only the latest runs, if there is a window."""
         if self.window:
             latest = self.memory.table()
             row, algorithm = np.nonzero(~np.isnan(latest.target))

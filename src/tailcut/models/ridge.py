@@ -217,12 +217,10 @@ class RidgeWindow(SlidingWindow[Kept]):
 
     @property
     def columns(self) -> dict[str, Any]:
-        runs = list(self)
+        kinds = {"algorithm": np.int64, "x": np.float64, "target": np.float64, "weight": np.float64}
         return {
-            "algorithm": np.array([run[0] for run in runs], dtype=np.int64),
-            "x": np.array([run[1] for run in runs], dtype=np.float64),
-            "target": np.array([run[2] for run in runs], dtype=np.float64),
-            "weight": np.array([run[3] for run in runs], dtype=np.float64),
+            name: np.array([run[place] for run in self], dtype=kind)
+            for place, (name, kind) in enumerate(kinds.items())
         }
 
     @columns.setter

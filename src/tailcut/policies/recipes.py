@@ -131,7 +131,6 @@ class Row(ABC):
     """The slot of the part that learns: a model, or a whole policy."""
 
     def __post_init__(self) -> None:
-        """Refuse a hyperparameter that no part takes."""
         known = self._declared()
         unused = [name for name in self.hyperparameters if name not in known]
         if unused:

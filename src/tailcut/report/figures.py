@@ -423,7 +423,6 @@ def _intervals(axes: Axes, rows: list[AlgorithmBelief], explained: ExplainedDeci
 
 
 def _reach(rows: list[AlgorithmBelief], explained: ExplainedDecision) -> tuple[float, float]:
-    """Return the limits of the time axis: everything drawn, within a sensible range."""
     cutoff = explained.explanation.cutoff
     runtimes = [runtime for one in rows if (runtime := explained.runtimes.get(one.name))]
     low = min([*(one.low for one in rows if one.low), *runtimes, cutoff])

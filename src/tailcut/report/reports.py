@@ -205,7 +205,6 @@ def write_scenario_page(
 
 
 def _page_context(report: Report, source: str) -> dict[str, Any]:
-    """Return what the templates of both pages on results show beside tables and figures."""
     results = report.results
     compared = {cell["hash"] for cell in results.cells}
     swept = {cell["hash"] for cells in results.sweeps.values() for cell in cells} - compared

@@ -30,7 +30,6 @@ FAINT = "#d0d0d1"
 """Grid lines and what stands in the background."""
 
 SOLID, DASHED, DOTTED, DASHDOT = "-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2))
-Dashes = str | tuple[int, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Look:
     """How a selector is drawn."""
 
     colour: str
-    dashes: Dashes
+    dashes: str | tuple[int, tuple[float, ...]]
     marker: str
     family: str
     width: float = 1.4
