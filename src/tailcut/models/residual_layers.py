@@ -182,11 +182,7 @@ class ResidualLayers(Model):
             n_algorithms=n_algorithms, n_features=len(entries[views.linear]), ridge=ridge, window=window
         )
         self.memory = InstanceMemory(
-            size=window or memory,
-            n_features=width,
-            n_algorithms=n_algorithms,
-            seed=seed,
-            latest=bool(window),
+            size=window or memory, n_features=width, n_algorithms=n_algorithms, seed=seed, latest=bool(window)
         )
         self.trees = Trees.leaves(trees, self.arms.mean)
         """In the order of their age, the oldest first."""

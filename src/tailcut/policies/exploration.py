@@ -85,13 +85,9 @@ class Bounds(Exploration):
         """Return both bounds; the spread is the noise."""
         mean, variance, censored = belief
         bias = bias_correction(cutoff) if self.bias_corrected else 0.0
-        deviation = self.rand_sigma
-        draw = None if deviation is None else rng.standard_normal(len(mean))
-        return Estimate(
-            *normal_kernels.bounds(
-                mean, variance, self.alpha, censored, bias, draw, deviation or 0.0, self.noise
-            )
-        )
+        draw = None if self.rand_sigma is None else rng.standard_normal(len(mean))
+        widened = censored, bias, draw, self.rand_sigma or 0.0
+        return Estimate(*normal_kernels.bounds(mean, variance, self.alpha, *widened, self.noise))
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,13 +53,8 @@ class OnePick(Policy):
 
     representation: Pipeline
     STATE: ClassVar[tuple[str, ...]] = (
-        "representation",
-        "model",
-        "runs",
-        "censored",
-        "excess",
-        "explore_stream",
-        "censor_stream",
+        *("representation", "model", "runs", "censored", "excess"),
+        *("explore_stream", "censor_stream"),
     )
 
     def __init__(

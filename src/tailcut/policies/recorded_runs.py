@@ -212,11 +212,8 @@ class RecordedRuns:
                 field="feature_names",
             )
         if names is not None and reader.names is not None:
-            lacking = [name for name in reader.names if name not in names]
-            if lacking:
-                raise InputError(
-                    f"feature_names: the scenario lacks {', '.join(lacking)}", field="feature_names"
-                )
+            if lacking := ", ".join(name for name in reader.names if name not in names):
+                raise InputError(f"feature_names: the scenario lacks {lacking}", field="feature_names")
             features = features[:, [names.index(name) for name in reader.names]]
         elif reader.width is not None and features.shape[1] != reader.width:
             raise InputError(

@@ -141,8 +141,7 @@ def compare(ours: Summary, published: PublishedCell) -> ReplicatedCell:
     same_mean = as_printed(ours.mean, published.par10_mean) == published.par10_mean
     same_std = as_printed(ours.std, published.par10_std) == published.par10_std
     near = "in_distribution" if abs(z) < LIMIT else "differs"
-    verdict = "exact" if same_mean and same_std else near
-    note = "" if verdict == "exact" else _note(published, ours.seeds)
+    verdict, note = ("exact", "") if same_mean and same_std else (near, _note(published, ours.seeds))
     numbers = (ours.mean, ours.std, published.mean, published.std, z)
     return ReplicatedCell(published.scenario, published.approach, *numbers, verdict, note)
 

@@ -140,17 +140,12 @@ def tradeoff(title: str, standings: Sequence[Standing], par: str) -> Figure:
     for one in standings:
         line = style.look(one.selector)
         lines_only = line.marker in "x+1"
-        axes.plot(
-            [one.decision_us / 1e3],
-            [one.repar_median],
-            linestyle="none",
-            marker=line.marker,
-            markersize=11 if line.marker == "*" else 8,
-            color=line.colour,
-            markeredgecolor=line.colour if lines_only else "white",
-            markeredgewidth=2.0 if lines_only else 0.6,
-            label=labelled(one.selector),
-        )
+        size = 11 if line.marker == "*" else 8
+        dot: dict[str, Any] = {"marker": line.marker, "markersize": size, "color": line.colour}
+        dot["markeredgecolor"] = line.colour if lines_only else "white"
+        dot["markeredgewidth"] = 2.0 if lines_only else 0.6
+        at = [one.decision_us / 1e3], [one.repar_median]
+        axes.plot(*at, linestyle="none", label=labelled(one.selector), **dot)
     axes.set_xscale("log")
     axes.margins(0.12)
     style.plain_log(axes, "x")

@@ -341,13 +341,8 @@ def _pairs_table(ranked: Ranking, par: str) -> Table:
         rows.append((names, pair.wins, pair.losses, pair.p, pair.p_holm, differ))
     pairs = len(ranked.pairs)
     more = f" The first {_PAIRS} pairs by average rank are shown." if pairs > _PAIRS else ""
-    words: dict[str, Any] = {
-        "scenarios": len(ranked.scenarios),
-        "pairs": pairs,
-        "alpha": ranked.alpha,
-        "more": more,
-    }
-    return table("wilcoxon", rows, par=par, **words)
+    words: dict[str, Any] = {"scenarios": len(ranked.scenarios), "pairs": pairs, "alpha": ranked.alpha}
+    return table("wilcoxon", rows, par=par, more=more, **words)
 
 
 def _extra_cpu_rows(report: Report) -> Iterator[Row]:

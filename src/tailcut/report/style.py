@@ -143,13 +143,9 @@ def entitle(figure: Figure, title: str | None, across: str, up: str) -> None:
 
 def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
     style = look(selector)
-    options: dict[str, Any] = {
-        "color": style.colour,
-        "linestyle": style.dashes,
-        "linewidth": style.width,
-        "label": labelled(selector),
-    }
-    return {**options, "marker": style.marker, "markersize": 5} if marker else options
+    line: dict[str, Any] = {"color": style.colour, "linestyle": style.dashes, "linewidth": style.width}
+    line["label"] = labelled(selector)
+    return {**line, "marker": style.marker, "markersize": 5} if marker else line
 
 
 def legend_right(figure: Figure, axes: Axes) -> None:
