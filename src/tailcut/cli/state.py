@@ -87,9 +87,7 @@ def repair(file: FileArgument, as_json: JSON = False) -> None:
 
 @app.command()
 def export(
-    file: FileArgument,
-    project: ProjectOption = None,
-    out: Path | None = typer.Option(None, metavar="FILE"),
+    file: FileArgument, project: ProjectOption = None, out: Path | None = typer.Option(None, metavar="FILE")
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
     from tailcut.journal import Journal, upkeep

@@ -229,11 +229,7 @@ def require() -> Any:
 
 
 def render_all(
-    drawings: Drawings,
-    folder: Path,
-    formats: Sequence[str],
-    jobs: int = 1,
-    progress: ReportProgress = SILENT,
+    drawings: Drawings, folder: Path, formats: Sequence[str], jobs: int = 1, progress: ReportProgress = SILENT
 ) -> dict[str, str]:
     """Draw all figures, in processes if there are several jobs and enough to do; return them as SVG."""
     folder.mkdir(parents=True, exist_ok=True)
