@@ -47,11 +47,8 @@ PEERS = (
 """Other people's selectors, for comparison: rows of `tailcut.peers`, imported when they are first used."""
 
 OFFLINE_PEERS = (
-    "pairwise_forests",
-    "best_label_forest",
-    "asf_multi_class",
-    "asf_pairwise",
-    "asf_performance",
+    *("pairwise_forests", "best_label_forest"),
+    *("asf_multi_class", "asf_pairwise", "asf_performance"),
 )
 """The peers that learn only from `fit`."""
 
@@ -82,33 +79,21 @@ _BCLINUCB = replace(
 
 def _revisited(row: Recipe, **more: Value) -> Recipe:
     """Return the row that minimises expected PARk instead of the log-runtime."""
-    return replace(
-        row,
-        name=f"{row.name}_rev",
-        summary=f"{row.summary}; minimises expected PARk",
-        loss=ExpectedPar,
-        hyperparameters={**row.hyperparameters, **more, "penalty": PENALTY},
-    )
+    summary = f"{row.summary}; minimises expected PARk"
+    given = {**row.hyperparameters, **more, "penalty": PENALTY}
+    return replace(row, name=f"{row.name}_rev", summary=summary, loss=ExpectedPar, hyperparameters=given)
 
 
 def _buckley_james(row: Recipe) -> Recipe:
     """Return the row that imputes timeouts from its own belief."""
-    return replace(
-        row,
-        name=f"bj_{row.name}",
-        summary=row.summary.replace("as the cutoff", "by Buckley-James imputation"),
-        censoring=BuckleyJames,
-    )
+    summary = row.summary.replace("as the cutoff", "by Buckley-James imputation")
+    return replace(row, name=f"bj_{row.name}", summary=summary, censoring=BuckleyJames)
 
 
 def _randomised(row: Recipe) -> Recipe:
     """Return the row whose confidence widths are multiplied by a half-normal draw."""
-    return replace(
-        row,
-        name=f"rand_{row.name}",
-        summary=f"Randomised {row.summary}",
-        hyperparameters={**row.hyperparameters, "rand_sigma": 0.5},
-    )
+    more = {**row.hyperparameters, "rand_sigma": 0.5}
+    return replace(row, name=f"rand_{row.name}", summary=f"Randomised {row.summary}", hyperparameters=more)
 
 
 _DEGROOTE = Recipe(
@@ -300,10 +285,8 @@ def find_broken() -> dict[str, str]:
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
     """Return what installed packages offer as selectors, and our own peers; none of it is imported."""
-    peers = (
-        EntryPoint(name, f"tailcut.peers.rows:{name.upper()}", ENTRY_POINTS)
-        for name in (*PEERS, *OFFLINE_PEERS)
-    )
+    names = (*PEERS, *OFFLINE_PEERS)
+    peers = (EntryPoint(name, f"tailcut.peers.rows:{name.upper()}", ENTRY_POINTS) for name in names)
     return {entry.name: entry for entry in (*entry_points(group=ENTRY_POINTS), *peers)}
 
 

@@ -236,7 +236,6 @@ def _plain(value: float | None) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines: the first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         f"  {row[0]:<{widths[0]}}"
@@ -258,7 +257,6 @@ def _flowing(head: str, items: Sequence[str], width: int = 110) -> list[str]:
 
 
 def _strict(value: Any) -> Any:
-    """Return nested values in which every number is finite."""
     if isinstance(value, dict):
         return {key: _strict(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -278,7 +276,8 @@ def explain(
     progress = run.progress(selector.algorithms)
     number = {name: k for k, name in enumerate(selector.algorithms)}
     forecasts = None if selector.rated else policy.forecasts(origin.x, progress)
-    rival = _rival(decision)
+    others = {name: score for name, score in decision.scores.items() if name != decision.algorithm}
+    rival = min(others, key=others.__getitem__) if others else None
     weights: list[FeatureEffect] = []
     if decision.algorithm in number and rival in number:
         pair = [number[rival], number[decision.algorithm]]
@@ -313,21 +312,9 @@ def _belief(
     runs = policy.times_chosen(k)
     if forecasts is None:
         return AlgorithmBelief(name, score, runs)
-    return AlgorithmBelief(
-        name,
-        score,
-        runs,
-        predicted_runtime=float(forecasts.median[k]),
-        low=float(forecasts.low[k]),
-        high=float(forecasts.high[k]),
-        timeout_probability=float(forecasts.timeout[k]),
-        expected_par=float(forecasts.expected_par[k]),
-    )
-
-
-def _rival(decision: Decision) -> str | None:
-    others = {name: score for name, score in decision.scores.items() if name != decision.algorithm}
-    return min(others, key=others.__getitem__) if others else None
+    median, low, high, timeout, expected_par, _ = forecasts
+    predicted = (float(values[k]) for values in (median, low, high, timeout, expected_par))
+    return AlgorithmBelief(name, score, runs, *predicted)
 
 
 def _effects(

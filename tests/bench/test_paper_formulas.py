@@ -11,8 +11,8 @@ from tailcut.bench.benchmark import compute
 from tailcut.bench.plan import Contender, plan
 from tailcut.bench.sweeps import PLANS
 from tailcut.catalogue import BASELINES
+from tailcut.replication import published
 from tailcut.replication.experiment import APPROACHES, Summary
-from tailcut.replication.published import cell, z_score
 from tailcut.scenarios import Scenario
 
 
@@ -28,4 +28,4 @@ def test_where_the_switches_do_not_matter_the_averages_agree(aslib: Path, name: 
     cells = plan([(str(folder), Scenario.read(folder))], [Contender.of(name)], seeds=10)
     pars = np.array([compute(one).par for one in cells])
     ours = Summary(float(pars.mean()), float(pars.std()), 10)
-    assert abs(z_score(ours, cell(scenario, name))) < 3.5
+    assert abs(published.z_score(ours, published.cells()[scenario, name])) < 3.5

@@ -11,7 +11,7 @@ from tailcut.cli.options import existing
 from tailcut.errors import InputError
 from tailcut.numerics.processes import BLAS_THREADS
 from tailcut.replication.experiment import APPROACHES, chosen_approaches
-from tailcut.replication.published import published_in, replicate, replicate_cell, scenarios
+from tailcut.replication.published import published_in, replicate, replicate_cell, replicate_folder, scenarios
 
 from .examples import random_table
 
@@ -30,10 +30,12 @@ def test_parallel_cells_are_those_run_here_in_the_order_asked_for(monkeypatch: p
     assert BLAS_THREADS[1] not in os.environ
 
 
-def test_an_unknown_name_fails_before_any_work() -> None:
+def test_an_unknown_name_fails_before_any_work(tmp_path: Path) -> None:
     heard: list[tuple[str, int, int]] = []
-    with pytest.raises(InputError, match="no scenario 'SAT99'"):
-        replicate({**TABLES, "SAT99": random_table(3)}, NAMES, progress=lambda *step: heard.append(step))
+    (tmp_path / "CPMP-2015").mkdir()
+    for names, approaches, wrong in ((["SAT99"], NAMES, "scenario SAT99"), ([], ["x"], "approach x")):
+        with pytest.raises(InputError, match=f"{wrong}: not in the published table"):
+            replicate_folder(tmp_path, names, approaches, progress=lambda *step: heard.append(step))
     assert heard == []
 
 

@@ -8,9 +8,8 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from tailcut.errors import InputError
 from tailcut.replication.experiment import APPROACHES, Summary
-from tailcut.replication.published import PublishedCell, cell, cells, compare, scenarios, z_score
+from tailcut.replication.published import PublishedCell, cells, compare, scenarios, z_score
 
 
 def published(
@@ -81,13 +80,7 @@ def test_the_printed_table_is_complete() -> None:
 
 
 def test_cells_that_were_checked_by_eye() -> None:
-    assert cell("ASP-POTASSCO", "blinducb") == PublishedCell("ASP-POTASSCO", "blinducb", "1204.20", "161.11")
-    assert cell("GRAPHS-2015", "thompson").mean == 3.97e7
-    assert cell("TSP-LION2015", "bj_thompson_rev").par10_std == "396.73"
-
-
-def test_unknown_cells_are_named() -> None:
-    with pytest.raises(InputError, match="no scenario 'SAT99'; it has: ASP-POTASSCO"):
-        cell("SAT99", "thompson")
-    with pytest.raises(InputError, match="no approach 'x' for CPMP-2015"):
-        cell("CPMP-2015", "x")
+    table = cells()
+    assert table["ASP-POTASSCO", "blinducb"] == PublishedCell("ASP-POTASSCO", "blinducb", "1204.20", "161.11")
+    assert table["GRAPHS-2015", "thompson"].mean == 3.97e7
+    assert table["TSP-LION2015", "bj_thompson_rev"].par10_std == "396.73"

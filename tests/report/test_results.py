@@ -122,7 +122,7 @@ def test_of_results_computed_twice_the_later_counts(scenarios_folder: Path, tmp_
         store.add(replace(cell, hash="0" * 64), again)
     report = _gathered(path)
     assert [one["par"] for one in report.results.of("ALPHA", "thompson")] == [123.0]
-    assert (report.results.superseded, report.results.ambiguous) == (1, 0)
+    assert report.results.superseded == 1
     assert any("1 results that a later run computed again" in line for line in left_out(report))
 
 
@@ -222,6 +222,6 @@ def test_results_under_conditions_that_are_gone_are_left_out(results: Path, tmp_
     path = _changed(results, tmp_path, f"UPDATE cells SET selector = '{label}' WHERE selector = 'thompson'")
     with pytest.warns(UserWarning, match=f"left out: {label}"):
         report = _gathered(path)
-    assert report.results.contenders == ("bj_thompson_rev", "rand_bclinucb", "epsilon_greedy")
+    assert report.results.selectors[:3] == ("bj_thompson_rev", "rand_bclinucb", "epsilon_greedy")
     page = write_results_page(report, tmp_path / "report", formats=["svg"]).read_text(encoding="utf-8")
     assert "learn-share" not in page

@@ -30,20 +30,10 @@ def main() -> None:
         sys.exit(2)
 
 
+_NO_DEFAULT = ("file", "domain", "portfolio", "state", "server", "cutoff", "selector", "seed", "report")
 SOLVE_DEFAULTS: dict[str, Any] = {
-    "file": None,
-    "domain": None,
-    "portfolio": None,
-    "state": None,
-    "server": None,
-    "project": "solve",
-    "cutoff": None,
-    "selector": None,
-    "seed": None,
-    "parallel": 1,
-    "report": None,
-    "keep": 300.0,
-    "stop": False,
+    **dict.fromkeys(_NO_DEFAULT),
+    **{"project": "solve", "parallel": 1, "keep": 300.0, "stop": False},
 }
 """Every option of `tailcut solve` with its default."""
 
@@ -87,8 +77,7 @@ def solve_problem(given: dict[str, Any]) -> str | None:
     for name in ("cutoff", "keep"):
         if given[name] is not None and not 0.0 < given[name] < float("inf"):
             return f"--{name} must be a finite number of seconds > 0, got {given[name]:g}"
-    if given["parallel"] < 1:
-        return f"--parallel must be a whole number >= 1, got {given['parallel']}"
-    if given["seed"] is not None and given["seed"] < 0:
-        return f"--seed must be a whole number >= 0, got {given['seed']}"
+    for name, least in (("parallel", 1), ("seed", 0)):
+        if given[name] is not None and given[name] < least:
+            return f"--{name} must be a whole number >= {least}, got {given[name]}"
     return None

@@ -78,7 +78,6 @@ def _say_left_out(why: str, names: Iterable[str]) -> None:
 
 
 def _print_group(group: RankedGroup) -> None:
-    """Print the ranks of a group, from which difference on they count, and whom the best differs from."""
     from tailcut.cli.views import output, plain_table
 
     ranking = group.ranking

@@ -20,13 +20,12 @@ import tailcut.domains.sat
 from tailcut.bench.benchmark import benchmark, local
 from tailcut.bench.labels import labelled
 from tailcut.bench.plan import Contender
-from tailcut.cli.options import JSON, stoppable
+from tailcut.cli.options import JSON, make_folder, stoppable
 from tailcut.cli.progress_bars import ProgressBars, called_as
 from tailcut.cli.views import QuietView, output, plain_table, progress_view
 from tailcut.display import counted
 from tailcut.domains.sat.cnf import write
 from tailcut.domains.sat.generators import stream
-from tailcut.errors import InputError
 from tailcut.journal import Journal
 from tailcut.live.instances import Instance
 from tailcut.live.monitor import FollowedRun
@@ -104,7 +103,6 @@ def command(
 def _solve_live(
     scenario: Scenario, out: Path, count: int, jobs: int, say: _Say, view: QuietView
 ) -> tuple[StreamCost, list[StreamCost]]:
-    """Solve the first formulas of the bundled scenario's stream; return what it took, and others."""
     portfolio = live_portfolio()
     say(
         f"[bold]Live[/]: {count} formulas, {len(portfolio.solvers)} solvers, {scenario.cutoff:g} s of CPU "
@@ -125,7 +123,7 @@ def _solve_live(
         values = (f"{one.solved} of {one.count}", f"{one.seconds:.0f}", f"{one.par10:.2f}")
         table.add_row(one.name, *values, style="bold" if one is live else "")
     say(table)
-    say(_live_words(live, single))
+    say(_live_words(live, single[:-1]))
     return live, single
 
 
@@ -136,10 +134,7 @@ def live_portfolio() -> Portfolio:
 
 
 def _write_formulas(folder: Path, count: int) -> list[Instance]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder.parent}: cannot be written into: {error.strerror}") from None
+    make_folder(folder)
     given = []
     for name, formula in islice(stream(bundled.COUNT, bundled.SEED), count):
         path = folder / f"{name}.cnf"
@@ -149,9 +144,7 @@ def _write_formulas(folder: Path, count: int) -> list[Instance]:
 
 
 def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
-    solvers = [one for one in single if one.name.startswith("always ")]
-    best = min(solvers, key=lambda one: one.par10)
-    worst = max(solvers, key=lambda one: one.par10)
+    best, worst = single[0], single[-1]  # they are sorted by PAR10
     return (
         f"Choosing online solved {live.solved} of {live.count} formulas. The best single solver for them, "
         f"which is known only in hindsight ({best.name.removeprefix('always ')}), solves {best.solved}; the "
@@ -162,7 +155,6 @@ def _live_words(live: StreamCost, single: Sequence[StreamCost]) -> str:
 
 
 def _replay(scenario: Scenario, out: Path, seeds: int, jobs: int, say: _Say) -> list[dict[str, Any]]:
-    """Replay the bundled scenario through all selectors shown; return what each would have cost."""
     n, k = scenario.runtimes.shape
     say(
         f"[bold]Replay[/]: the {n} formulas of {scenario.name} with their {k} measured runtimes each, in "

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from tailcut.cli.options import JSON, show
+from tailcut.errors import InputError
 
 
 def command(
@@ -16,7 +17,6 @@ def command(
 ) -> None:
     """List the domains, the solvers found for each, and what installs the others."""
     from tailcut.domains import domain_names, find_domain
-    from tailcut.errors import InputError
 
     if portfolio:
         from tailcut.live.portfolio import portfolio_text

@@ -87,6 +87,13 @@ def recorded_runs(given: str, aslib: Path | None) -> Path:
     return path if path.is_file() else scenario_folder(given, aslib)
 
 
+def make_folder(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out}: cannot be a folder to write into: {error.strerror}") from None
+
+
 def import_with_folder(modules: Sequence[str]) -> None:
     """Import the user's modules; those of the current folder are found as by `python -m`.
 
@@ -103,10 +110,10 @@ def chosen_portfolio(
     domain: str | None, portfolio: str | None, instances: list[str] | None
 ) -> tuple[Portfolio, list[str]]:
     """Return the portfolio of the domain, or of the file that comes before the instances; and these."""
+    from tailcut.live.portfolio import domain_portfolio, found_words, read_portfolio
+
     given = list(instances or [])
     if domain is not None:
-        from tailcut.live.portfolio import domain_portfolio, found_words
-
         read = domain_portfolio(domain)
         sys.stderr.write(f"{found_words(domain)}\n")
         return read, given if portfolio is None else [portfolio, *given]
@@ -116,19 +123,15 @@ def chosen_portfolio(
         raise InputError(
             f"{portfolio}: is a folder; give a portfolio file before the instances, or --domain NAME"
         )
-    from tailcut.live.portfolio import read_portfolio
-
     return read_portfolio(Path(portfolio)), given
 
 
 def check_executor(name: str, known: tuple[str, ...], scheduler: str | None, *, ship: bool = False) -> None:
-    """Raise unless the options fit together."""
     if name not in known:
         raise InputError(f"unknown executor {name!r}; known: {', '.join(known)}")
-    if name != "dask" and scheduler is not None:
-        raise InputError(f"--scheduler is for --executor dask, not for {name}")
-    if name != "dask" and ship:
-        raise InputError(f"--ship-instances is for --executor dask, not for {name}")
+    for option, given in {"--scheduler": scheduler is not None, "--ship-instances": ship}.items():
+        if given and name != "dask":
+            raise InputError(f"{option} is for --executor dask, not for {name}")
 
 
 @contextmanager
@@ -141,9 +144,7 @@ def cell_executor(
 
         yield inline if name == "inline" else local(jobs, modules)
         return
-    from tailcut.cluster import connected
-
-    with _cluster_messages(), connected(scheduler, workers=jobs) as client:
+    with _cluster(scheduler, jobs) as client:
         from tailcut.cluster.cell_executor import dask_cell_executor
 
         yield dask_cell_executor(client, modules)
@@ -151,12 +152,7 @@ def cell_executor(
 
 @contextmanager
 def program_executor(
-    name: str,
-    scheduler: str | None,
-    jobs: int | None,
-    portfolio: Portfolio,
-    *,
-    ship: bool = False,
+    name: str, scheduler: str | None, jobs: int | None, portfolio: Portfolio, *, ship: bool = False
 ) -> Iterator[tuple[ProgramExecutor, int]]:
     """Yield where programs run, and how many run at once: `jobs`, or what suits it."""
     if name != "dask":
@@ -165,10 +161,7 @@ def program_executor(
         with LocalProgramExecutor.of(portfolio) as here:
             yield here, jobs or 1
         return
-    from tailcut.cluster import connected
-
-    workers = jobs or os.cpu_count() or 1
-    with _cluster_messages(), connected(scheduler, workers=workers) as client:
+    with _cluster(scheduler, jobs or os.cpu_count() or 1) as client:
         from tailcut.cluster.program_executor import DaskProgramExecutor
 
         preload, folder = portfolio.preload, portfolio.folder
@@ -177,15 +170,18 @@ def program_executor(
 
 
 @contextmanager
-def _cluster_messages() -> Iterator[None]:
-    """Print what is logged about the cluster on standard error, where it is not in the way of results."""
+def _cluster(scheduler: str | None, workers: int) -> Iterator[Any]:
+    """Connect; what is logged meanwhile is printed on standard error, out of the way of results."""
+    from tailcut.cluster import connected
+
     log, handler = logging.getLogger("tailcut.cluster"), logging.StreamHandler()
     before = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False
     try:
-        yield
+        with connected(scheduler, workers=workers) as client:
+            yield client
     finally:
         log.removeHandler(handler)
         log.level, log.propagate = before

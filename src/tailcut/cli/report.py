@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from tailcut.cli.options import ASLIB, MODULES, existing, import_with_folder, stoppable
+from tailcut.cli.options import ASLIB, MODULES, existing, import_with_folder, make_folder, stoppable
 from tailcut.errors import InputError
 
 
@@ -46,12 +46,13 @@ def command(
             "--selector goes with --scenario-dir; a report shows all selectors of its result file"
         )
     import_with_folder(modules or ())
-    if results is not None and scenario_dir is None and not paper and not results.is_file():
-        raise InputError(f"{results}: there is no such result file or state file")
-    live = results is not None and not paper and scenario_dir is None and _is_state_file(results)
+    read = None if paper or scenario_dir is not None else results
+    if read is not None and not read.is_file():
+        raise InputError(f"{read}: there is no such result file or state file")
+    live = read is not None and _is_state_file(read)
     if project is not None and not live:
         raise InputError("--project goes with a state file")
-    _writable(out)
+    make_folder(out)
     words = "stopped; results computed so far are kept: run the same command again"
     with stoppable(words), ProgressBars() as bars:
         shown: dict[str, Any] = {"formats": wanted, "progress": bars}
@@ -62,14 +63,14 @@ def command(
             page = report_scenario(scenario_dir, source, out, **run)
         elif paper:
             page = report_paper(existing(aslib), results or Path("results.db"), out, **run)
-        elif results is not None and live:
-            page = report_live_run(results, out, project=project, **shown)
-        elif results is not None:
+        elif read is None:
+            raise InputError("no result file: name one that `tailcut bench` wrote")
+        elif live:
+            page = report_live_run(read, out, project=project, **shown)
+        else:
             folder = existing(aslib) if aslib else None
             drawing = 1 if modules else jobs  # other processes do not know which of them are schedules
-            page = report_results(results, out, aslib=folder, jobs=drawing, **shown)
-        else:
-            raise InputError("no result file: name one that `tailcut bench` wrote")
+            page = report_results(read, out, aslib=folder, jobs=drawing, **shown)
     typer.echo(str(page))
 
 
@@ -82,10 +83,3 @@ def _is_state_file(path: Path) -> bool:
     except OSError:
         return False
     return head.startswith(b"SQLite format 3") and int.from_bytes(head[68:72], "big") == APPLICATION
-
-
-def _writable(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {out}: cannot be a folder to write into: {error.strerror}") from None

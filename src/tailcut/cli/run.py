@@ -64,9 +64,11 @@ def command(
     solver that solves it; the time of its extra runs is reported separately.
     """
     from tailcut.cli.views import JsonView, print_check, print_totals, progress_view
+    from tailcut.journal import Journal
     from tailcut.live.engine import check_open_files
     from tailcut.live.instances import instances_in
-    from tailcut.live.stream import StreamSettings
+    from tailcut.live.preparation import MeasureChoice, MeasureFirst, Retry
+    from tailcut.live.stream import StreamSettings, begun_stream, run_stream
 
     check_open_files((jobs or 1) * parallel)
     options.check_executor(executor, options.RUNS, scheduler, ship=ship_instances)
@@ -81,9 +83,6 @@ def command(
         raise typer.Exit(0 if checked.passed else 1)
     wanted = None
     if retry is not None:
-        from tailcut.live.preparation import Retry
-        from tailcut.live.stream import begun_stream
-
         wanted = Retry(retry, cutoff)
         cutoff, unsolved = begun_stream(state)
         instances = instances or unsolved
@@ -98,10 +97,6 @@ def command(
         raise InputError("there is nothing to run: give instance files, folders, - for a list, or --watch")
     if shuffle and (watch is not None or "-" in (instances or ())):
         raise InputError("what is still to come cannot be shuffled: leave out --shuffle, or - and --watch")
-    from tailcut.journal import Journal
-    from tailcut.live.preparation import MeasureChoice, MeasureFirst
-    from tailcut.live.stream import run_stream
-
     measuring = MeasureFirst(measure_first, MeasureChoice(measure_choice), measure_cutoff)
     absent: list[str] = []
     given = _stream_of(instances or [], read, watch, absent, seed if shuffle else None)
@@ -135,7 +130,6 @@ def command(
 def _stream_of(
     instances: list[str], portfolio: Portfolio, watch: Path | None, absent: list[str], shuffle: int | None
 ) -> Iterable[Instance]:
-    """Return the instances: a list where all of them are known, else as they arrive."""
     from tailcut.live.instances import Arrivals, instances_in, shuffled, watched, words_on_order
 
     given = instances_in(instances, portfolio.instances, on_absent=absent.append, models=portfolio.models)

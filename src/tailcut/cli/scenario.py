@@ -39,10 +39,7 @@ def summary(scenario: Scenario) -> dict[str, Any]:
 
 
 @app.command("list")
-def listing(
-    aslib: Path | None = ASLIB,
-    as_json: JSON = False,
-) -> None:
+def listing(aslib: Path | None = ASLIB, as_json: JSON = False) -> None:
     """List the available scenarios: the bundled one and, with --aslib, those of that folder."""
     from tailcut.scenarios import bundled
     from tailcut.scenarios.aslib_reader import names_in
@@ -59,9 +56,7 @@ def listing(
 
 @app.command("info")
 def info(
-    given: str = typer.Argument(..., metavar="DIR|NAME"),
-    aslib: Path | None = ASLIB,
-    as_json: JSON = False,
+    given: str = typer.Argument(..., metavar="DIR|NAME"), aslib: Path | None = ASLIB, as_json: JSON = False
 ) -> None:
     """Describe a scenario: its size, its timeouts, its single best and virtual best solver."""
     from tailcut.scenarios import Scenario
@@ -85,10 +80,7 @@ def info(
 
 @app.command("check")
 @app.command("validate", hidden=True)  # its name in 0.1
-def check(
-    folders: list[Path] = typer.Argument(..., metavar="DIR"),
-    as_json: JSON = False,
-) -> None:
+def check(folders: list[Path] = typer.Argument(..., metavar="DIR"), as_json: JSON = False) -> None:
     """Check scenarios and report all problems, with file, line and field.
 
     Exit code 0: all can be read (there may be warnings); 1: at least one cannot; 2: wrong call.

@@ -10,7 +10,6 @@ import typer
 
 
 def listing() -> list[dict[str, Any]]:
-    """Return every selector and hindsight baseline as plain values."""
     from tailcut.bench.labels import ContenderKind
     from tailcut.catalogue import BASELINES, DEFAULT_SELECTOR, find_all
 
@@ -25,14 +24,10 @@ def _without_parts(name: str, summary: str, kind: str) -> dict[str, Any]:
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
-    """Return the listing as a Markdown table."""
     lines = ["| name | kind | what it does | parts | hyperparameters |", "|---|---|---|---|---|"]
+    shown = ("representation", "policy", "model", "censoring", "exploration", "loss")
     for row in rows:
-        parts = ", ".join(
-            f"`{row['parts'][slot]}`"
-            for slot in ("representation", "policy", "model", "censoring", "exploration", "loss")
-            if slot in row["parts"]
-        )
+        parts = ", ".join(f"`{row['parts'][slot]}`" for slot in shown if slot in row["parts"])
         settings = ", ".join(f"{key} {value}" for key, value in row["hyperparameters"].items())
         kind = f"{row['kind']}, losses" if row["takes_losses"] else row["kind"]
         lines.append(f"| `{row['name']}` | {kind} | {row['summary']} | {parts} | {settings} |")

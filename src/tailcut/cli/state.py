@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tailcut.cli.options import ASLIB, JSON, recorded_runs, show
+from tailcut.errors import InputError
 
 app = typer.Typer(
     help="Verify, export, compact and repair state files; let projects learn recorded runs.",
@@ -56,7 +57,6 @@ def fit(
     Solvers and features are matched by name; mismatches are reported. If interrupted, run the same command to
     learn the rest. Refused while another process writes: a server learns through its API.
     """
-    from tailcut.errors import InputError
     from tailcut.journal import Journal, Project
     from tailcut.journal.past_runs import learn_past_runs, read_past_runs
 
@@ -87,9 +87,7 @@ def repair(file: FileArgument, as_json: JSON = False) -> None:
 
 @app.command()
 def export(
-    file: FileArgument,
-    project: ProjectOption = None,
-    out: Path | None = typer.Option(None, metavar="FILE"),
+    file: FileArgument, project: ProjectOption = None, out: Path | None = typer.Option(None, metavar="FILE")
 ) -> None:
     """Write projects and events as JSON lines. May run while a server writes."""
     from tailcut.journal import Journal, upkeep
@@ -110,7 +108,6 @@ def compact(file: FileArgument, project: ProjectOption = None, as_json: JSON = F
     Selectors continue bit for bit. Remarks, decisions that wait and those for the latest keys are kept; the
     rest of the history is gone, so export it first if you need it. Refused while another process writes.
     """
-    from tailcut.errors import InputError
     from tailcut.journal import Journal, upkeep
 
     if not file.is_file():

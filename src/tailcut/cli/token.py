@@ -19,19 +19,14 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME")]
 
 @app.command()
 def create(
-    file: FileArgument,
-    name: NameArgument,
-    scope: list[str] | None = typer.Option(None, metavar="SCOPE"),
+    file: FileArgument, name: NameArgument, scope: list[str] | None = typer.Option(None, metavar="SCOPE")
 ) -> None:
     """Create a token and print it once: only its hash is kept. Running servers accept it within a second."""
     typer.echo(Tokens(file).create(name, scope or ["read"]))
 
 
 @app.command("list")
-def listing(
-    file: FileArgument,
-    as_json: JSON = False,
-) -> None:
+def listing(file: FileArgument, as_json: JSON = False) -> None:
     """List tokens: their names, scopes and whether they were revoked."""
     tokens = Tokens(file).all()
     rows, lines = [], []

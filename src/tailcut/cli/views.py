@@ -178,7 +178,6 @@ def progress_view() -> QuietView:
 
 
 def headline(totals: Totals, n_instances: int | None) -> str:
-    """Return the state of a stream in one line."""
     done = (f"{totals.over} of " if n_instances else "") + counted(n_instances or totals.over, "instance")
     line = f"{done}: {totals.solved} solved, {totals.unsolved} not, {totals.seconds:.1f} s"
     if totals.raced:

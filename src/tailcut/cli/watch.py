@@ -52,7 +52,6 @@ def command(
 
 
 def line(now: RunProgress) -> str:
-    """Return where a run stands in one line."""
     par10 = "" if now.par10 is None else f", PAR10 {now.par10:.4g} s"
     doing = ", ".join(f"{one['solver']} on {one['instance']}" for one in now.running[:3])
     more = f" and {len(now.running) - 3} more" if len(now.running) > 3 else ""
@@ -75,12 +74,9 @@ def _view(now: RunProgress) -> Any:
     for one in now.solvers:
         solvers.add_row(Text(one["solver"]), str(one["runs"]), str(one["solved"]), f"{one['seconds']:.1f}")
     parts: list[Any] = [head, Text(status), Text(line(now).partition("; now")[0]), solvers]
-    parts += [
-        Text(
-            f"now   {one['solver']} on {one['instance']}: {clock - one['since']:.0f} of {one['budget']:.3g} s"
-        )
-        for one in now.running[:8]
-    ]
+    for one in now.running[:8]:
+        ran = f"{clock - one['since']:.0f} of {one['budget']:.3g} s"
+        parts.append(Text(f"now   {one['solver']} on {one['instance']}: {ran}"))
     for over in now.latest:
         ending = f"solved by {over['solver']}" if over["solved"] else "not solved"
         parts.append(Text(f"over  {over['instance']}: {ending}, {over['seconds']:.3g} s"))

@@ -7,7 +7,6 @@ one replaces the oldest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -39,10 +38,9 @@ class InstanceRows(Stateful, Generic[Table]):
 
     def table(self) -> Table:
         """Return the instances kept: views, not copies."""
-        return _each(self._room, lambda values: values[: self.kept])
+        return type(self._room)(*(values[: self.kept] for values in self._room))
 
     def _hold(self, table: Table) -> None:
-        """Keep these instances and nothing else."""
         self.kept = len(table[0])
         self._room = _with_room(table, max(self.kept, min(self.size, _FEWEST)))
         self._rows = self._index()
@@ -68,7 +66,6 @@ class InstanceRows(Stateful, Generic[Table]):
         return (self.seen - 1) % self.size
 
     def _forget_row(self, row: int) -> None:
-        """Let further runs on the features in this row join it no more."""
         key = self._room[0][row].tobytes()
         if self._rows.get(key) == row:
             del self._rows[key]
@@ -96,18 +93,10 @@ class InstanceRows(Stateful, Generic[Table]):
         return names
 
 
-def _each(table: Table, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Table:
-    """Return the table with every array changed."""
-    return type(table)(*map(change, table))
-
-
 def _with_room(table: Table, size: int) -> Table:
     """Return the table with empty rows behind, `size` rows in all."""
-
-    def longer(values: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([values, np.zeros((size - len(values), *values.shape[1:]), values.dtype)])
-
-    return _each(table, longer)
+    more = size - len(table[0])
+    return type(table)(*(np.concatenate([a, np.zeros((more, *a.shape[1:]), a.dtype)]) for a in table))
 
 
 class InstanceTable(NamedTuple):
@@ -125,10 +114,6 @@ class InstanceTable(NamedTuple):
     def at(self, rows: slice | NDArray[np.intp] | NDArray[np.bool_]) -> InstanceTable:
         """Return the instances in these rows, in their order."""
         return InstanceTable(self.x[rows], self.target[rows], self.weight[rows], self.joins[rows])
-
-    def only(self, chosen: NDArray[np.bool_]) -> InstanceTable:
-        """Return the chosen instances alone."""
-        return self if chosen.all() else self.at(chosen)
 
 
 class InstanceMemory(InstanceRows[InstanceTable]):
@@ -176,16 +161,10 @@ class InstanceMemory(InstanceRows[InstanceTable]):
             room.x[row], room.target[row], room.joins[row] = x, np.nan, False
             room.target[row, algorithm] = target
             room.weight[row] = weight
-            if not self.latest:
-                self._join_at(key, row)
-
-    def _join_at(self, key: bytes, row: int) -> None:
-        """Let this row, instead of an earlier one, collect further runs on its features."""
-        earlier = self._rows.get(key)
-        if earlier is not None:
-            self._room.joins[earlier] = False
-        self._room.joins[row] = True
-        self._rows[key] = row
+            if not self.latest:  # this row, instead of an earlier one, collects further runs on its features
+                room.joins[self._rows.get(key, row)] = False
+                room.joins[row] = True
+                self._rows[key] = row
 
     def _index(self) -> dict[bytes, int]:
         kept = self.table()
@@ -207,7 +186,7 @@ class InstanceMemory(InstanceRows[InstanceTable]):
         table = self.table().at(order)
         ran = ~np.isnan(table.target)
         only_it = ran[:, algorithm] & (ran.sum(axis=1) == 1)
-        table = table._replace(target=np.delete(table.target, algorithm, axis=1)).only(~only_it)
+        table = table._replace(target=np.delete(table.target, algorithm, axis=1)).at(~only_it)
         self.seen = round(self.seen * len(table.x) / max(self.kept, 1))
         self.runs = min(self.runs, int((~np.isnan(table.target)).sum()))
         self._hold(table)

@@ -37,9 +37,10 @@ class Model(Stateful, ABC):
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Return mean and variance of the target for all algorithms at `x`, each of shape (K,)."""
 
-    @abstractmethod
     def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
         """Return mean and variance of the target for one algorithm at `x`."""
+        mean, variance = self.predict(x)
+        return float(mean[algorithm]), float(variance[algorithm])
 
     @abstractmethod
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
@@ -63,10 +64,7 @@ class Model(Stateful, ABC):
 
     @abstractmethod
     def add_features(self, n_features: int, views: Views) -> None:
-        """Take instances of this many entries from now on; all that was learned stays.
-
-        New entries come first, those known so far behind them; of past runs the new ones are taken as 0.
-        """
+        """Take instances of this many entries from now on: new ones, 0 in past runs, before those known."""
 
 
 class SlidingWindow(Stateful, Generic[Record]):
@@ -142,9 +140,6 @@ class Nothing(Model):
     def predict(self, x: Array) -> tuple[Array, Array]:  # noqa: ARG002
         return np.zeros(self.n_algorithms), np.ones(self.n_algorithms)
 
-    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:  # noqa: ARG002
-        return 0.0, 1.0
-
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn nothing."""
 
@@ -184,9 +179,6 @@ class RunningMeans(Model):
         """Return the means, and 1 / (1 + weight) as their variance for unit noise; shapes (K,)."""
         return self.mean.copy(), 1.0 / (1.0 + self.weight)
 
-    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:  # noqa: ARG002
-        return float(self.mean[algorithm]), float(1.0 / (1.0 + self.weight[algorithm]))
-
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:  # noqa: ARG002
         """Move the mean towards `target`; `weight` 0 teaches nothing."""
         if weight > 0.0:
@@ -208,7 +200,6 @@ class RunningMeans(Model):
             self.mean[a] -= weight / left * (target - self.mean[a])
 
     def _renew(self, recent: _Latest) -> None:
-        """Compute all weights and means again from the runs in the window."""
         sums = np.zeros((2, len(self.mean)))
         for algorithm, target, weight in recent:
             sums[:, algorithm] += weight, weight * target

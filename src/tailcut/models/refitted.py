@@ -104,10 +104,9 @@ class LeastSquares(Model):
 
 
 def _solve(factor: Array) -> tuple[Array, float]:
-    """Return weights (d,) and intercept from the factor of the rows (1, x, y).
+    """Return weights (d,) and intercept from the factor of the rows (1, x, y), as scipy's lstsq finds them.
 
-    Without its first row and column, R is the factor of the centred rows. LAPACK is called as scipy's lstsq
-    calls it, without asking each time what it needs.
+    Without its first row and column, R is the factor of the centred rows.
     """
     from scipy.linalg.lapack import dgelsy
 
@@ -124,7 +123,6 @@ def _solve(factor: Array) -> tuple[Array, float]:
 
 @cache
 def _room(d: int) -> int:
-    """Return how much room LAPACK wants for a system of d columns."""
     from scipy.linalg.lapack import dgelsy_lwork
 
     return int(dgelsy_lwork(d, d, 1, _RANK)[0])

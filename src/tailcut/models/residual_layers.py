@@ -55,10 +55,9 @@ REGROW = 0.25
 RESAMPLE = 1.0
 """The same when the memory is full, and no longer grows but changes: half of it is new then."""
 MORE_TREES, MOST_TREES = 1000, 5
-"""With every so many runs there are as many trees again as at first, up to so many times as many: with few
-runs more trees say nothing new, with many they do. With thousands of instances growing takes long: trees are
-then grown again less often, by the square root of that factor, and the largest forests have leaves of twice
-the size. This takes a third of the time and half of the memory, at no cost that could be measured."""
+"""With every so many runs there are as many trees again as at first, up to so many times as many. Growing
+many takes long: they are then grown again less often, by the square root of that factor, and the largest
+forests have leaves of twice the size. That costs nothing that could be measured."""
 RECENT = 1024
 """Instances whose predictions are remembered at most."""
 
@@ -183,18 +182,13 @@ class ResidualLayers(Model):
             n_algorithms=n_algorithms, n_features=len(entries[views.linear]), ridge=ridge, window=window
         )
         self.memory = InstanceMemory(
-            size=window or memory,
-            n_features=width,
-            n_algorithms=n_algorithms,
-            seed=seed,
-            latest=bool(window),
+            size=window or memory, n_features=width, n_algorithms=n_algorithms, seed=seed, latest=bool(window)
         )
         self.trees = Trees.leaves(trees, self.arms.mean)
         """In the order of their age, the oldest first."""
         self.grown_at = 0
         """How many runs had been seen when trees were last grown."""
         self.grown = trees
-        """How many trees were grown then."""
         self.stream = randomness.stream(seed, "trees")
         self._recent: dict[int, tuple[Array, Array]] = {}
         """The latest instances by identity, most of them soon learned, and what the trees say of each."""
@@ -221,10 +215,6 @@ class ResidualLayers(Model):
             self._latest = x, self._by_trees(x) + self.ridge.mean(x[self.views.linear])
         return self._latest[1], self.arms.variance
 
-    def predict_one(self, algorithm: int, x: Array) -> tuple[float, float]:
-        mean, variance = self.predict(x)
-        return float(mean[algorithm]), float(variance[algorithm])
-
     def update(self, algorithm: int, x: Array, target: float, weight: float) -> None:
         """Learn a run; in the trees it counts as one, whatever its weight, or as none.
 
@@ -248,14 +238,11 @@ class ResidualLayers(Model):
             self._grow()
 
     def update_many(self, x: Array, target: Array) -> None:
-        """Learn recorded runs in the arms and the trees, which are then grown, all of them.
+        """Learn recorded runs in the arms and the trees, of which there are then as many as there may be.
 
-        As they are grown once, there are as many trees as there may ever be, however few the runs.
-
-        The ridge learns nothing from them: it corrects errors on new instances, and these are known before
-        any tree is grown. What would be left over of a forest grown on some of them says little of one
-        grown on all: after nine folds of 21 scenarios, a ridge that had learned such errors cost 0.02 nPAR10.
-        One instance, or runs that are few beside those learned before, are learned one by one.
+        The ridge learns nothing from them: it corrects errors on new instances. After nine folds of 21
+        scenarios, a ridge that had learned errors on recorded ones cost 0.02 nPAR10. One instance, or runs
+        that are few beside those learned before, are learned one by one.
         """
         few = int((~np.isnan(target)).sum()) <= REGROW * self.memory.runs
         if self.window or not x.shape[1] or len(x) == 1 or few:
@@ -275,7 +262,6 @@ class ResidualLayers(Model):
             self._recount()
 
     def _recount(self) -> None:
-        """Let the arms count only the latest runs, if there is a window."""
         if self.window:
             latest = self.memory.table()
             row, algorithm = np.nonzero(~np.isnan(latest.target))
@@ -321,7 +307,7 @@ class ResidualLayers(Model):
         known = table.weight > 0.0
         if table.x.shape[1]:
             known &= ~np.isnan(table.x[:, 0])
-        return table.only(known)
+        return table.at(known)
 
     def add_features(self, n_features: int, views: Views) -> None:
         """Take instances with features from now on; so far only the arms have learned."""
@@ -358,7 +344,6 @@ class ResidualLayers(Model):
 
 
 def _candidates(n_features: int, views: Views) -> int:
-    """Return how many splits a node considers."""
     return max(math.ceil(CANDIDATES * len(range(n_features)[views.trees])), LEAST_CANDIDATES)
 
 

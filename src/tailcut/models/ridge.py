@@ -4,17 +4,16 @@ Per algorithm: A = ridge I + sum w x x', of which only the inverse is kept, and 
 Both take each outcome as a rank-one update (Sherman and Morrison): a step costs O(d^2) for the one
 algorithm that ran, whatever the horizon.
 
-An inverse is symmetric, so its lower half is all that is kept: a prediction is one pass over the memory, and
-half of it takes half the time. The arithmetic is compiled (`tailcut.numerics.ridge_kernels`).
+An inverse is symmetric, so only its lower half is kept: half the memory to pass for a prediction. The
+arithmetic is compiled (`tailcut.numerics.ridge_kernels`).
 
 Why this does not drift: an error E in A^-1 is carried by the next update to M E M' with
 M = A_new^-1 A_old, so it shrinks at least as fast as A^-1 itself; tests/models/test_ridge_drift.py holds the
 bank against a batch solve after a million updates.
 
 With a window, a run leaves by the rank-one formula that took it in, with its weight negative. That undoes the
-update, but not its rounding: where taking in shrinks an error of A^-1, letting go lets it grow again. So an
-algorithm's posterior is computed again from the runs in the window, one algorithm at a time, after every so
-many runs let go that the average cost per run stays O(d^2).
+update, but not its rounding, which grows. So now and then an algorithm's posterior is computed again from the
+runs in the window, seldom enough that the average cost per run stays O(d^2).
 """
 
 from __future__ import annotations
@@ -108,10 +107,7 @@ class RidgeBank(Model):
                 self._let_go(self.window, oldest)
 
     def _let_go(self, window: RidgeWindow, run: Kept) -> None:
-        """Forget a run that has left the window: the update, with its weight negative.
-
-        With u = A^-1 x, A^-1 falls by g u u', and theta rises by g u (target - x'theta).
-        """
+        """Forget a run that has left the window: the update, with its weight negative."""
         algorithm, x, target, weight = run
         u, mean, variance = self.solve(algorithm, x)
         left = 1.0 - weight * variance
@@ -133,7 +129,6 @@ class RidgeBank(Model):
             self.halves[algorithm] = inverse[np.tril_indices(self.n_features)]
 
     def add(self) -> None:
-        """Append a posterior that equals the prior."""
         self.halves = np.concatenate([self.halves, self._prior(1)])
         self.theta = np.concatenate([self.theta, np.zeros((1, self.n_features))])
         if self.window is not None:
@@ -175,7 +170,6 @@ class RidgeWindow(SlidingWindow[Kept]):
         self.gone = 0
         """How many runs were let go since the last regular renewal."""
         self.next_renewed = 0
-        """The algorithm that is renewed next."""
 
     def push(self, run: Kept) -> Kept | None:
         self.count[run[0]] += 1
@@ -223,12 +217,10 @@ class RidgeWindow(SlidingWindow[Kept]):
 
     @property
     def columns(self) -> dict[str, Any]:
-        runs = list(self)
+        kinds = {"algorithm": np.int64, "x": np.float64, "target": np.float64, "weight": np.float64}
         return {
-            "algorithm": np.array([run[0] for run in runs], dtype=np.int64),
-            "x": np.array([run[1] for run in runs], dtype=np.float64),
-            "target": np.array([run[2] for run in runs], dtype=np.float64),
-            "weight": np.array([run[3] for run in runs], dtype=np.float64),
+            name: np.array([run[place] for run in self], dtype=kind)
+            for place, (name, kind) in enumerate(kinds.items())
         }
 
     @columns.setter

@@ -107,7 +107,6 @@ class Trees(Stateful):
 
     @property
     def nodes(self) -> tuple[Indices, Small, Array, Small]:
-        """What a walk down the trees needs."""
         return self.roots, self.feature, self.threshold, self.child
 
     def reached(self, x: Array) -> Indices:

@@ -96,10 +96,9 @@ class BuckleyJames:
 class MomentMatching:
     """Match mean and variance of the exact posterior (assumed-density filtering), without a draw.
 
-    For a run with noise N(0, noise^2), the belief of its log-runtime is N(mean, S^2) with
-    S^2 = noise^2 (1 + variance). Knowing that it exceeds the censoring point moves the mean by S r and
-    shrinks the variance by the factor 1 - r g (see `tailcut.numerics.normal.upper_tail_moments`). The
-    pseudo-observation returned here does exactly that to a ridge posterior.
+    The belief of the log-runtime is N(mean, S^2) with S^2 = noise^2 (1 + variance). Knowing that it exceeds
+    the censoring point moves the mean by S r and shrinks the variance by 1 - r g (see
+    `tailcut.numerics.normal.upper_tail_moments`), and so does this pseudo-observation to a ridge posterior.
     """
 
     noise: Positive = 1.0

@@ -85,13 +85,9 @@ class Bounds(Exploration):
         """Return both bounds; the spread is the noise."""
         mean, variance, censored = belief
         bias = bias_correction(cutoff) if self.bias_corrected else 0.0
-        deviation = self.rand_sigma
-        draw = None if deviation is None else rng.standard_normal(len(mean))
-        return Estimate(
-            *normal_kernels.bounds(
-                mean, variance, self.alpha, censored, bias, draw, deviation or 0.0, self.noise
-            )
-        )
+        draw = None if self.rand_sigma is None else rng.standard_normal(len(mean))
+        widened = censored, bias, draw, self.rand_sigma or 0.0
+        return Estimate(*normal_kernels.bounds(mean, variance, self.alpha, *widened, self.noise))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +104,7 @@ class Uniform(Exploration):
 def bias_correction(cutoff: float) -> float:
     """Return 2 log(C): after n_c timeouts, the paper widens bounds by the factor 1 + 2 log(C) sqrt(n_c).
 
-    It bounds the error of a timeout learned as log C. Below a cutoff of one second log C is negative, so its
-    absolute value is used: a width cannot be negative.
+    Below one second log C is negative, so its absolute value is used: a width cannot be negative.
 
     >>> bias_correction(0.5) == bias_correction(2.0) > 0.0
     True
@@ -124,9 +119,8 @@ class ForcedExploration:
     What another algorithm could gain is at most what was lost so far. So first runs follow the losses: where
     half of all runs time out, sqrt(t) algorithms are tried by step t, and where the first ones solve nearly
     everything, hardly any other. An infinite pace tries all of them first; a pace of 0 leaves it to the
-    scores. With a large portfolio and a short stream, some are left untried, which pays off: first runs of
-    thirty algorithms may cost more than they ever gain. The logarithm, for algorithms that were all tried,
-    ensures at almost no cost that none is given up for good because it failed on its one instance.
+    scores. The logarithm ensures at almost no cost that no algorithm is given up for good because it failed
+    on its one instance.
 
     >>> gradual = ForcedExploration(pace=1.0, again=1.0)
     >>> [gradual.due(np.array([runs, 0.0])) for runs in (0.0, 1.0)]

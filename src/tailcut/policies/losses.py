@@ -182,8 +182,7 @@ def optimistic_par(low: Array, high: Array, s: Array, cutoff: float, penalty: fl
     """Return the paper's lower estimate of E[loss] from both bounds o = low, p = high; shape (K,).
 
     exp(o + s^2/2) Phi(b_p - s)/Phi(b_o) + (1 - Phi(b_p)) (P(C) - exp(p + s^2/2) Phi(b_o - s)/Phi(b_p)) with
-    b_o = (log C - o)/s, b_p = (log C - p)/s. The formula is the paper's; with wide bounds it is far outside
-    [0, P(C)], which is how these selectors were defined. Ratios are taken in log space, and where exp() would
-    overflow, estimates count as equally extreme.
+    b_o = (log C - o)/s, b_p = (log C - p)/s. With wide bounds it is far outside [0, P(C)], which is how these
+    selectors were defined. Where exp() would overflow, estimates count as equally extreme.
     """
     return normal_kernels.optimistic_par(low, high, s, cutoff, SMALLEST_SPREAD, penalty)

@@ -40,7 +40,6 @@ class Parts:
     exploration: Exploration
     loss: Loss
     target: Target
-    """What the model predicts about a run."""
     first_runs: ForcedExploration
     """Which runs are due before scores decide."""
     feature_budget: FeatureBudget | None = None
@@ -54,13 +53,8 @@ class OnePick(Policy):
 
     representation: Pipeline
     STATE: ClassVar[tuple[str, ...]] = (
-        "representation",
-        "model",
-        "runs",
-        "censored",
-        "excess",
-        "explore_stream",
-        "censor_stream",
+        *("representation", "model", "runs", "censored", "excess"),
+        *("explore_stream", "censor_stream"),
     )
 
     def __init__(
@@ -203,7 +197,6 @@ class OnePick(Policy):
         return 2.0 * outcome.time / (self.penalty * cutoff) - 1.0
 
     def _lesson(self, algorithm: int, x: Array, outcome: Outcome, cutoff: float) -> PseudoObservation | None:
-        """Return what the model learns from an outcome, if anything."""
         if outcome.loss is not None:  # the unit of a bounded target
             return PseudoObservation(outcome.loss, 1.0)
         seconds = cutoff if outcome.time is None else outcome.time  # a failed run is censored at the cutoff

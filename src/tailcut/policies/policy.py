@@ -161,9 +161,9 @@ class Policy(Stateful, ABC):
     ) -> tuple[int, float] | None:
         """Return which of these should join the running ones, and for how long; None if not known.
 
-        `running` maps each running algorithm to its seconds so far, `budgets` to the seconds after which it
-        will be stopped, if that is known, and so many cores are `free`, this one included. Without a joint
-        model of the algorithms, the one with the lowest score joins, for all the time that is left.
+        `running` maps each running algorithm to its seconds so far, `budgets` to those after which it will be
+        stopped, if known, and so many cores are `free`, this one included. By default the one with the lowest
+        score joins, for all the time that is left.
         """
         scores = self.judge(x, progress, offered) if running else None
         return None if scores is None else (int(offered[int(np.argmin(scores))]), progress.left)

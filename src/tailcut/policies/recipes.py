@@ -34,7 +34,6 @@ from tailcut.representation import PIPELINES, pipeline
 
 Made = TypeVar("Made")
 Value = float | int | str
-"""What a hyperparameter may be."""
 
 MADE_FOR_THE_PART = frozenset(
     {"n_algorithms", "n_features", "seed", "cutoff", "views", "representation", "feature_budget", "parts"}
@@ -47,7 +46,6 @@ class Parameter:
     """A hyperparameter as a part declares it."""
 
     whole: bool
-    """Whether it is a whole number."""
     range: Range
 
 
@@ -59,14 +57,11 @@ def declared(part: Callable[..., Any]) -> Mapping[str, Parameter]:
     >>> str(declared(RidgeBank)["ridge"].range)
     '> 0 and <= 1e+12'
     """
-    made = part.func if isinstance(part, partial) else part
+    callee = _callee(part)
     bound = set(part.keywords) if isinstance(part, partial) else set()
-    hints = _hints(made)
-    return {
-        name: _parameter(hints.get(name))
-        for name in inspect.signature(made).parameters
-        if name not in bound | MADE_FOR_THE_PART
-    }
+    names = [name for name in inspect.signature(callee).parameters if name not in bound | MADE_FOR_THE_PART]
+    hints = _hints(callee)
+    return {name: _parameter(hints.get(name)) for name in names}
 
 
 def _hints(made: Any) -> dict[str, Any]:
@@ -132,9 +127,10 @@ class Row(ABC):
     """The extra that installs them."""
     schedules: ClassVar[bool] = False
     """Whether it may stop an algorithm early and start another on the same instance."""
+    learning_slot: ClassVar[str]
+    """The slot of the part that learns: a model, or a whole policy."""
 
     def __post_init__(self) -> None:
-        """Refuse a hyperparameter that no part takes."""
         known = self._declared()
         unused = [name for name in self.hyperparameters if name not in known]
         if unused:
@@ -145,9 +141,8 @@ class Row(ABC):
             )
 
     @property
-    @abstractmethod
     def _learner(self) -> Any:
-        """The class that learns: a model, or a whole policy."""
+        return _callee(getattr(self, self.learning_slot))
 
     @property
     def bounded(self) -> bool:
@@ -205,7 +200,6 @@ class Row(ABC):
         return self.representation != "none"
 
     def _declared(self) -> dict[str, Parameter]:
-        """Return the hyperparameters that its parts have, by name."""
         parts = [*self._slots().values(), FeatureBudget, Favourite]
         return {name: parameter for part in parts for name, parameter in declared(part).items()}
 
@@ -310,6 +304,7 @@ class Row(ABC):
 class Recipe(Row):
     """A selector that picks once per instance: which part fills which slot of a `OnePick`."""
 
+    learning_slot: ClassVar[str] = "model"
     model: Callable[..., Model]
     censoring: Callable[..., CensoringRule]
     exploration: Callable[..., Exploration]
@@ -320,10 +315,6 @@ class Recipe(Row):
     def _slots(self) -> dict[str, Callable[..., Any]]:
         slots = ("model", "target", "censoring", "exploration", "loss", "first_runs")
         return {slot: getattr(self, slot) for slot in slots}
-
-    @property
-    def _learner(self) -> Any:
-        return _callee(self.model)
 
     def _declared(self) -> dict[str, Parameter]:
         return {**declared(OnePick), **super()._declared()}
@@ -366,13 +357,10 @@ class ScheduleRecipe(Row):
     policy: Callable[..., Policy]
     representation: str = "none"
     schedules: ClassVar[bool] = True
+    learning_slot: ClassVar[str] = "policy"
 
     def _slots(self) -> dict[str, Callable[..., Any]]:
         return {"policy": self.policy}
-
-    @property
-    def _learner(self) -> Any:
-        return _callee(self.policy)
 
     @property
     def predicts_runtimes(self) -> bool:

@@ -91,7 +91,7 @@ class RecordedRuns:
                 )
         names = getattr(scenario, "feature_names", None)
         names = None if names is None else check_names("feature_names", names)
-        features = _table("features", _in_order("features", scenario.features, names))
+        features = _numbers("features", _in_order("features", scenario.features, names))
         algorithms = check_names("algorithms", scenario.algorithms)
         names = _names_of(scenario.features) if names is None else names
         shape = (len(features), len(algorithms))
@@ -101,17 +101,20 @@ class RecordedRuns:
             feature_names=names,
             features=features,
             solved=_flags("solved", _in_order("solved", scenario.solved, algorithms), shape),
-            runtimes=_table("runtimes", _in_order("runtimes", scenario.runtimes, algorithms), shape),
+            runtimes=_numbers("runtimes", _in_order("runtimes", scenario.runtimes, algorithms), shape),
             known=None if known is None else _flags("known", known, shape),
             instances=instance_names(scenario, len(features)),
-            watched=_optional_table("watched", scenario, shape),
-            feature_cost=_feature_costs(scenario, len(features)),
-            ratings=_optional_table("ratings", scenario, shape),
+            watched=_optional("watched", scenario, shape),
+            feature_cost=_optional("feature_cost", scenario, shape[:1]),
+            ratings=_optional("ratings", scenario, shape),
         )
-        watched, losses = runs.watched, runs.ratings
+        watched, costs, losses = runs.watched, runs.feature_cost, runs.ratings
         if watched is not None:
             must = "must be a finite number of seconds above 0, or nan for the cutoff"
             _refuse("watched", (watched <= 0.0) | np.isinf(watched), must, watched)
+        if costs is not None:
+            must = "must be a finite number of seconds >= 0, or nan"
+            _refuse("feature_cost", (costs < 0.0) | np.isinf(costs), must, costs)
         if losses is not None:
             in_range = (losses >= 0.0) & (losses <= 1.0)
             _refuse("ratings", ~in_range, "must be a loss from 0 to 1", losses)
@@ -137,10 +140,8 @@ class RecordedRuns:
         """Yield the same runs, at most so many instances at once."""
         for start in range(0, len(self.features), rows):
             tables = {name: getattr(self, name) for name in _PER_INSTANCE}
-            part = {
-                name: rows_of[start : start + rows] for name, rows_of in tables.items() if rows_of is not None
-            }
-            yield replace(self, **part)
+            given = {name: table for name, table in tables.items() if table is not None}
+            yield replace(self, **{name: table[start : start + rows] for name, table in given.items()})
 
     def bounded_pieces(self, size: int, rows: int) -> Iterator[RecordedRuns]:
         """Yield the same runs in pieces of about `size` bytes of JSON and of `rows` instances at most."""
@@ -213,11 +214,8 @@ class RecordedRuns:
                 field="feature_names",
             )
         if names is not None and reader.names is not None:
-            lacking = [name for name in reader.names if name not in names]
-            if lacking:
-                raise InputError(
-                    f"feature_names: the scenario lacks {', '.join(lacking)}", field="feature_names"
-                )
+            if lacking := ", ".join(name for name in reader.names if name not in names):
+                raise InputError(f"feature_names: the scenario lacks {lacking}", field="feature_names")
             features = features[:, [names.index(name) for name in reader.names]]
         elif reader.width is not None and features.shape[1] != reader.width:
             raise InputError(
@@ -240,7 +238,6 @@ _INFINITE = "is infinite; use nan for missing"
 
 
 def _plain(value: Any) -> Any:
-    """Return a field as a JSON value."""
     if isinstance(value, tuple):
         return list(value)
     if not isinstance(value, np.ndarray):
@@ -266,21 +263,6 @@ def instance_names(scenario: Recorded, count: int) -> tuple[str, ...] | None:
     return names
 
 
-def _feature_costs(scenario: Recorded, count: int) -> Array | None:
-    given = getattr(scenario, "feature_cost", None)
-    if given is None:
-        return None
-    costs = as_numbers("feature_cost", given)
-    if costs.shape != (count,):
-        raise InputError(
-            f"feature_cost must have one number per instance, ({count},), got {costs.shape}",
-            field="feature_cost",
-        )
-    must = "must be a finite number of seconds >= 0, or nan"
-    _refuse("feature_cost", (costs < 0.0) | np.isinf(costs), must, costs)
-    return costs
-
-
 def _names_of(table: Any) -> tuple[str, ...] | None:
     """Return the names of a table's columns, if they have any: those of pandas may be numbers."""
     names = tuple(getattr(table, "columns", ()))
@@ -298,25 +280,24 @@ def _in_order(field: str, table: Any, names: Sequence[str] | None) -> Any:
     return table[list(names)]
 
 
-def _optional_table(field: str, scenario: Recorded, shape: tuple[int, int]) -> Array | None:
+def _optional(field: str, scenario: Recorded, shape: tuple[int, ...]) -> Array | None:
     given = getattr(scenario, field, None)
-    return None if given is None else _table(field, given, shape)
+    return None if given is None else _numbers(field, given, shape)
 
 
-def _table(field: str, given: object, shape: tuple[int, int] | None = None) -> Array:
-    """Return a two-dimensional table of numbers, or say what is wrong with it."""
+def _numbers(field: str, given: object, shape: tuple[int, ...] | None = None) -> Array:
+    """Return numbers of this shape, or a table of any, or say what is wrong with it."""
     values = as_numbers(field, given)
-    if values.ndim != 2:
+    if shape is not None:
+        _check_shape(field, values.shape, shape)
+    elif values.ndim != 2:
         raise InputError(
             f"{field} must be a table of one row per instance, got shape {values.shape}", field=field
         )
-    if shape is not None:
-        _check_shape(field, values.shape, shape)
     return values
 
 
 def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return a table of truth values, or say what is wrong with it."""
     try:
         values = np.asarray(given)
     except ValueError as error:  # rows of different lengths
@@ -329,13 +310,12 @@ def _flags(field: str, given: object, shape: tuple[int, int]) -> NDArray[np.bool
     return values
 
 
-def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
+def _check_shape(field: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if shape != expected:
         _expect_instances(expected[0])
-        raise InputError(
-            f"{field} must have one row per instance and one column per algorithm, {expected}, got {shape}",
-            field=field,
-        )
+        table = "one row per instance and one column per algorithm"
+        parts = table if len(expected) == 2 else "one number per instance"
+        raise InputError(f"{field} must have {parts}, {expected}, got {shape}", field=field)
 
 
 def _expect_instances(count: int) -> None:

@@ -9,16 +9,11 @@ formula in that one place. docs/background/replication.md says how each was foun
 numbers. The paper is Tornede, Bengs, Hüllermeier, "Machine Learning for Online Algorithm Selection under
 Censored Feedback", AAAI 2022.
 
-The published Thompson runs drew whole weight vectors through a singular value decomposition, whose signs and
-bases depend on the BLAS in use. Here the one number that matters, eta = x'theta~ ~ N(x'theta, sigma v), is
-drawn directly: the same distribution, other draws. So these cells match in distribution only.
-
-So do those of the baseline after Degroote et al., linear regression per algorithm, epsilon-greedy. Each
-algorithm's regression is fitted again after each of its runs: runtime min(m, C) on its own instances, missing
-features at the mean of its own data, then unit norm, then ordinary least squares with an intercept. Least
-squares of fewer instances than features has singular values that are zero but for rounding; the published cut
-(the machine epsilon, scikit-learn 0.24 through scipy's default) keeps some of them, so the predictions of the
-first steps depend on the LAPACK in use.
+Two kinds of cells match in distribution only. The published Thompson runs drew whole weight vectors, and the
+draws depend on the BLAS in use; here the one number that matters, eta = x'theta~ ~ N(x'theta, sigma v), is
+drawn directly. And the baseline after Degroote et al. fits least squares on fewer instances than features:
+the published cut (the machine epsilon) keeps singular values that are zero but for rounding, so the first
+predictions depend on the LAPACK in use.
 """
 
 from __future__ import annotations
@@ -106,7 +101,6 @@ class Switches:
 
 
 PUBLISHED = Switches()
-"""What reproduces the table."""
 _TURNED: dict[str, Any] = {field.name: not field.default for field in fields(Switches)}
 PAPER = Switches(**_TURNED | {"rand_scale": 0.5})
 """The paper's formulas everywhere."""
@@ -155,8 +149,7 @@ class UnitVectors:
 class RidgeBandit(ABC):
     """A policy with A = lambda I + sum x x', b = sum y x and theta = A^-1 b per algorithm.
 
-    The inverse is computed again from A whenever A changed. Updating it instead is faster, and its
-    rounding errors change decisions where scores tie: two algorithms of which nothing was learned.
+    The inverse is computed again from A: the rounding of updates would change decisions where scores tie.
     """
 
     untried: float
@@ -164,7 +157,6 @@ class RidgeBandit(ABC):
     guards_zero_vectors: bool
 
     ridge: float
-    """Lambda."""
 
     def __init__(
         self,
@@ -288,14 +280,11 @@ def expected_loss(low: Array, high: Array, s: float, log_cutoff: float, penalty:
     >>> round(float(expected_loss(at, at, 1.0, 2.0, 100.0)[0]), 4)  # 0.841 E_C + 0.159 * 100
     18.1064
     """
+    after_low, after_high = log_cutoff - low, log_cutoff - high
     with np.errstate(all="ignore"):
-        low_mean = np.exp(low + s**2 / 2) * (
-            ndtr((log_cutoff - high - s**2) / s) / ndtr((log_cutoff - low) / s)
-        )
-        high_mean = np.exp(high + s**2 / 2) * (
-            ndtr((log_cutoff - low - s**2) / s) / ndtr((log_cutoff - high) / s)
-        )
-        return np.asarray(low_mean + (1 - ndtr((log_cutoff - high) / s)) * (penalty - high_mean))
+        low_mean = np.exp(low + s**2 / 2) * (ndtr((after_high - s**2) / s) / ndtr(after_low / s))
+        high_mean = np.exp(high + s**2 / 2) * (ndtr((after_low - s**2) / s) / ndtr(after_high / s))
+        return np.asarray(low_mean + (1 - ndtr(after_high / s)) * (penalty - high_mean))
 
 
 class ThompsonBandit(RidgeBandit):
@@ -324,12 +313,11 @@ class ThompsonBandit(RidgeBandit):
         deviation = np.sqrt(variance)
         shift = variance / 2 if self.switches.half_shift else variance
         tail_scale = variance if self.switches.tail_uses_variance else deviation
+        left = self.log_cutoff - eta
         with np.errstate(all="ignore"):
-            ratio = ndtr((self.log_cutoff - eta - shift) / deviation) / ndtr(
-                (self.log_cutoff - eta) / deviation
-            )
+            ratio = ndtr((left - shift) / deviation) / ndtr(left / deviation)
             solved_mean = np.exp(eta + variance / 2) * ratio
-            in_time = ndtr((self.log_cutoff - eta) / tail_scale)
+            in_time = ndtr(left / tail_scale)
             return np.asarray(solved_mean + (1 - in_time) * (self.penalty - solved_mean))
 
     def imputed(self, algorithm: int, x: Array) -> float | None:
@@ -338,18 +326,11 @@ class ThompsonBandit(RidgeBandit):
         mean, variance = self.belief(np.array([algorithm]), x)
         deviation = math.sqrt(self.sigma * float(variance[0]))
         if self.switches.bj_gives_up:
-            return self.retried(float(mean[0]), deviation)
+            draws = (float(mean[0]) + deviation * self.rng.standard_normal() for _ in range(TRIES - 1))
+            return next((draw for draw in draws if draw > self.log_cutoff), self.log_cutoff)
         log_tail = float(log_ndtr((float(mean[0]) - self.log_cutoff) / deviation))
         log_uniform = math.log(1.0 - self.rng.random_sample())
         return float(mean[0]) - deviation * float(ndtri_exp(log_tail + log_uniform))
-
-    def retried(self, mean: float, deviation: float) -> float:
-        """Return the first of 19 draws that exceeds log C, else log C."""
-        for _ in range(TRIES - 1):
-            draw = mean + deviation * self.rng.standard_normal()
-            if draw > self.log_cutoff:
-                return float(draw)
-        return self.log_cutoff
 
 
 class Fit(NamedTuple):
@@ -384,7 +365,10 @@ def fit(features: Array, runtimes: Array) -> Fit:
 
 
 class DegrooteLinear:
-    """Epsilon-greedy over one linear regression per algorithm, refitted after each of its runs."""
+    """Epsilon-greedy over one linear regression per algorithm, refitted after each of its runs.
+
+    It predicts the runtime min(m, C); missing features take the mean of the algorithm's own data.
+    """
 
     def __init__(
         self,

@@ -92,16 +92,6 @@ def published_in(folder: Path, wanted: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(present))
 
 
-def cell(scenario: str, approach: str) -> PublishedCell:
-    if scenario not in scenarios():
-        raise InputError(
-            f"the published table has no scenario {scenario!r}; it has: {', '.join(scenarios())}"
-        )
-    if (scenario, approach) not in cells():
-        raise InputError(f"the published table has no approach {approach!r} for {scenario}")
-    return cells()[scenario, approach]
-
-
 @dataclass(frozen=True)
 class ReplicatedCell:
     """A cell of the table with ours beside it."""
@@ -129,8 +119,7 @@ def as_printed(value: float, like: str) -> str:
 def z_score(ours: Summary, published: PublishedCell) -> float:
     """Return z = (ours - published) / sqrt(s1^2 / n1 + s2^2 / n2), with n2 = 10 published seeds.
 
-    s1 and s2 are sample deviations; the table prints population deviations, so s^2 = std^2 n / (n - 1)
-    and s^2 / n = std^2 / (n - 1). With ten seeds of ours that is sqrt((s1^2 + s2^2) / 10).
+    s1 and s2 are sample deviations; the table prints population deviations: s^2 / n = std^2 / (n - 1).
 
     >>> z_score(Summary(110.0, 3.0, 10), PublishedCell("s", "a", "100.00", "4.00"))
     6.0
@@ -152,8 +141,7 @@ def compare(ours: Summary, published: PublishedCell) -> ReplicatedCell:
     same_mean = as_printed(ours.mean, published.par10_mean) == published.par10_mean
     same_std = as_printed(ours.std, published.par10_std) == published.par10_std
     near = "in_distribution" if abs(z) < LIMIT else "differs"
-    verdict = "exact" if same_mean and same_std else near
-    note = "" if verdict == "exact" else _note(published, ours.seeds)
+    verdict, note = ("exact", "") if same_mean and same_std else (near, _note(published, ours.seeds))
     numbers = (ours.mean, ours.std, published.mean, published.std, z)
     return ReplicatedCell(published.scenario, published.approach, *numbers, verdict, note)
 
@@ -189,9 +177,8 @@ def replicate_folder(
 
 
 def replicate_cell(item: tuple[str, ExperimentData, str, Sequence[int]]) -> ReplicatedCell:
-    """Return one cell: an approach on a scenario under some seeds, run again and compared."""
     scenario, table, name, seeds = item
-    return compare(evaluate(table, approach(name), seeds), cell(scenario, name))
+    return compare(evaluate(table, approach(name), seeds), cells()[scenario, name])
 
 
 def replicate(
@@ -208,8 +195,6 @@ def replicate(
     of sums.
     """
     units = [(scenario, name) for scenario in tables for name in approaches]
-    for scenario, name in units:
-        cell(scenario, name)  # an unknown name should fail before hours of work, not after
     done: dict[tuple[str, str], ReplicatedCell] = {}
     items = ((scenario, tables[scenario], name, tuple(seeds)) for scenario, name in units)
     for replicated in unordered(replicate_cell, items, jobs=jobs):

@@ -173,8 +173,7 @@ def kaplan_meier(times: Array, solved: NDArray[np.bool_]) -> tuple[Array, Array]
     """Return the distinct times of solved runs and the share not solved from each on.
 
     Kaplan and Meier, "Nonparametric estimation from incomplete observations", JASA 1958. A run that ended
-    unsolved before the cutoff (out of memory, say) was only watched until then, so it leaves the risk set
-    there.
+    unsolved before the cutoff (out of memory, say) leaves the risk set there.
 
     >>> t, s = kaplan_meier(np.array([1.0, 2.0, 2.0, 4.0]), np.array([True, True, False, True]))
     >>> t.tolist(), s.tolist()
@@ -207,7 +206,6 @@ def _thinned(events: Array, share: Array, cutoff: float, points: int) -> Steps:
 
 
 def sensitivity(results: Results) -> dict[Sweep, list[StreamCurves]]:
-    """Return every sweep that the results hold: PARk against the value, for each scenario."""
     every = {sweep: _panels(sweep, cells) for sweep, cells in results.sweeps.items()}
     return {sweep: panels for sweep, panels in every.items() if panels}
 
@@ -268,7 +266,6 @@ class Complement:
 
 
 def complement(scenario: Scenario, penalty: float = PENALTY, pairs: int = 15) -> Complement:
-    """Return how the algorithms of a scenario add up."""
     losses = scenario.losses(penalty)
     means = losses.mean(axis=0)
     sbs, vbs = float(means.min()), float(losses.min(axis=1).mean())

@@ -47,11 +47,8 @@ _UNITS = ((7200.0, 3600.0, "hours"), (180.0, 60.0, "minutes"), (0.0, 1.0, "secon
 
 def with_bars(standings: Sequence[Standing]) -> list[Standing]:
     """Return those that get a bar, the lowest first: all but the ends of the scale and what has no value."""
-    return [
-        one
-        for one in standings
-        if name_of(one.selector) not in ("sbs", "oracle") and math.isfinite(one.npar_mean)
-    ]
+    finite = [one for one in standings if math.isfinite(one.npar_mean)]
+    return [one for one in finite if name_of(one.selector) not in ("sbs", "oracle")]
 
 
 def npar_bars(standings: Sequence[Standing], par: str) -> Figure:
@@ -143,17 +140,12 @@ def tradeoff(title: str, standings: Sequence[Standing], par: str) -> Figure:
     for one in standings:
         line = style.look(one.selector)
         lines_only = line.marker in "x+1"
-        axes.plot(
-            [one.decision_us / 1e3],
-            [one.repar_median],
-            linestyle="none",
-            marker=line.marker,
-            markersize=11 if line.marker == "*" else 8,
-            color=line.colour,
-            markeredgecolor=line.colour if lines_only else "white",
-            markeredgewidth=2.0 if lines_only else 0.6,
-            label=labelled(one.selector),
-        )
+        size = 11 if line.marker == "*" else 8
+        dot: dict[str, Any] = {"marker": line.marker, "markersize": size, "color": line.colour}
+        dot["markeredgecolor"] = line.colour if lines_only else "white"
+        dot["markeredgewidth"] = 2.0 if lines_only else 0.6
+        at = [one.decision_us / 1e3], [one.repar_median]
+        axes.plot(*at, linestyle="none", label=labelled(one.selector), **dot)
     axes.set_xscale("log")
     axes.margins(0.12)
     style.plain_log(axes, "x")
@@ -246,7 +238,6 @@ def _regret_panel(axes: Axes, curves: StreamCurves, featured: Sequence[str], kep
 
 
 def _banded(axes: Axes, selector: str, at: Array, mean: Array, deviation: Array) -> None:
-    """Draw a selector's line, in a band of one deviation."""
     line = style.drawn(selector)
     axes.fill_between(at, mean - deviation, mean + deviation, color=line["color"], alpha=0.18, linewidth=0)
     axes.plot(at, mean, **line)
@@ -427,7 +418,6 @@ def _intervals(axes: Axes, rows: list[AlgorithmBelief], explained: ExplainedDeci
 
 
 def _reach(rows: list[AlgorithmBelief], explained: ExplainedDecision) -> tuple[float, float]:
-    """Return the limits of the time axis: everything drawn, within a sensible range."""
     cutoff = explained.explanation.cutoff
     runtimes = [runtime for one in rows if (runtime := explained.runtimes.get(one.name))]
     low = min([*(one.low for one in rows if one.low), *runtimes, cutoff])
@@ -445,10 +435,9 @@ def _effects(axes: Axes, explanation: Explanation, colour: str) -> None:
     axes.barh(range(len(effects)), effects, height=0.6, color=shades)
     axes.axvline(0.0, color=style.INK, linewidth=0.8)
     names = [f"feature {one.index}" if one.name is None else one.name for one in explanation.features]
-    values = [f" = {style.short_number(float(f'{one.value:.3g}'))}" for one in explanation.features]
-    style.name_rows(
-        axes, [name + value for name, value in zip(style.distinct(names, 16), values, strict=True)], 40
-    )
+    values = [style.short_number(float(f"{one.value:.3g}")) for one in explanation.features]
+    pairs = zip(style.distinct(names, 16), values, strict=True)
+    style.name_rows(axes, [f"{name} = {value}" for name, value in pairs], 40)
     axes.locator_params(axis="x", nbins=3)
     axes.margins(x=0.08)
     unit = f" ({explanation.unit})" if explanation.unit else ""
@@ -458,7 +447,6 @@ def _effects(axes: Axes, explanation: Explanation, colour: str) -> None:
 
 
 def solved_over_time(instances: Sequence[Instance]) -> Figure:
-    """Draw how many instances were over, and solved, at any time."""
     begun = min(one.began for one in instances)
     ends = np.sort([(one.over or begun) - begun for one in instances])
     solved = np.sort([(one.over or begun) - begun for one in instances if one.solved])
@@ -486,10 +474,11 @@ def estimate(run: RunEstimate) -> Figure:
         shade = style.OTHER_ALGORITHMS if one.par10 is None else colour
         axes.plot([one.low, one.high], [place, place], color=shade, linewidth=3.0, solid_capstyle="butt")
         if one.par10 is not None:
-            face = colour if one.exact else "none"
-            axes.plot(
-                [one.par10], [place], "o", color=colour, markerfacecolor=face, markeredgecolor=style.INK
-            )
+            dot: dict[str, Any] = {
+                "markerfacecolor": colour if one.exact else "none",
+                "markeredgecolor": style.INK,
+            }
+            axes.plot([one.par10], [place], "o", color=colour, **dot)
     axes.axvline(run.par10, color=style.LOOKS["tailcut"].colour, linewidth=1.8, linestyle=style.DASHED)
     style.name_rows(axes, [one.name for one in run.solvers], 25)
     axes.set(xlim=(0, None), xlabel="PAR10 per instance, s; dashed: what this run cost")

@@ -60,7 +60,6 @@ class ScenarioPart:
     versus: curves.InstanceScatter | None
     """The best selector against the single best solver, instance by instance."""
     notes: tuple[str, ...]
-    """What was left out, and why."""
 
 
 @dataclass(frozen=True)
@@ -244,14 +243,8 @@ def explain_decisions(
 ) -> list[ExplainedDecision]:
     """Return decisions of the selector `label`, made again on the instances in the order of `seed`."""
     contender = Contender.parse(label)
-    selector = Selector(
-        contender.selector,
-        scenario.algorithms,
-        scenario.cutoff,
-        seed=seed,
-        feature_names=scenario.feature_names,
-        **contender.settings(penalty),
-    )
+    given = {"seed": seed, "feature_names": scenario.feature_names, **contender.settings(penalty)}
+    selector = Selector(contender.selector, scenario.algorithms, scenario.cutoff, **given)
     order = shuffled(len(scenario.instances), seed).tolist()
     wanted = {max(round(share * len(order)), 1) for share in EXPLAINED_AT}
     explained = []

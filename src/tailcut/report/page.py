@@ -138,7 +138,6 @@ class Cell:
 
     @property
     def exact(self) -> str:
-        """The value in full precision."""
         if self.empty:
             return ""
         return repr(float(self.value)) if isinstance(self.value, float) else str(self.value)
@@ -165,12 +164,10 @@ class Table:
     footer: Sequence[Row] = ()
 
     def cells(self, row: Row) -> list[Cell]:
-        """Return a row with the formats of its columns."""
         pairs = zip(row, self.columns.values(), strict=True)
         return [replace(cell if isinstance(cell, Cell) else Cell(cell), number_format=f) for cell, f in pairs]
 
     def write(self, folder: Path) -> None:
-        """Write it in every format."""
         folder.mkdir(parents=True, exist_ok=True)
         for kind in ("md", "tex", "csv", "html"):
             (folder / f"{self.key}.{kind}").write_text(self.text(kind), encoding="utf-8")
@@ -232,11 +229,7 @@ def require() -> Any:
 
 
 def render_all(
-    drawings: Drawings,
-    folder: Path,
-    formats: Sequence[str],
-    jobs: int = 1,
-    progress: ReportProgress = SILENT,
+    drawings: Drawings, folder: Path, formats: Sequence[str], jobs: int = 1, progress: ReportProgress = SILENT
 ) -> dict[str, str]:
     """Draw all figures, in processes if there are several jobs and enough to do; return them as SVG."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -153,7 +153,6 @@ def _run_missing(
 
 
 def write_results_page(report: Report, out: Path, *, source: str = "results.db", **options: Any) -> Path:
-    """Write the report into the folder `out` and return its page."""
     context = _page_context(report, source)
     context["headline"] = headline(report.results, report.standings, report.ranked)
     tables, drawings = results_tables(report), results_drawings(report)
@@ -206,7 +205,6 @@ def write_scenario_page(
 
 
 def _page_context(report: Report, source: str) -> dict[str, Any]:
-    """Return what the templates of both pages on results show beside tables and figures."""
     results = report.results
     compared = {cell["hash"] for cell in results.cells}
     swept = {cell["hash"] for cells in results.sweeps.values() for cell in cells} - compared
@@ -244,7 +242,6 @@ def results_drawings(report: Report) -> Drawings:
 
 
 def comparison_drawings(report: Report) -> Drawings:
-    """Return the figures over all scenarios."""
     par, drawings = report.results.par, Drawings()
     if figures.with_bars(report.standings):
         drawings["npar10"] = partial(figures.npar_bars, report.standings, par)
@@ -298,6 +295,7 @@ def headline(results: Results, standings: Sequence[Standing], ranked: Ranking | 
     return render(
         "headline.html.j2",
         results=results,
+        compared=sum(kind_of(name) != ContenderKind.BASELINE for name in results.selectors),
         par=results.par,
         ranked=ranked,
         alike=alike,
@@ -315,7 +313,6 @@ def left_out(report: Report) -> list[str]:
 
 
 def results_tables(report: Report) -> list[Table]:
-    """Return all tables of a report that have rows."""
     par = report.results.par
     picks: list[Row] = []
     schedules: list[Row] = []
@@ -344,13 +341,8 @@ def _pairs_table(ranked: Ranking, par: str) -> Table:
         rows.append((names, pair.wins, pair.losses, pair.p, pair.p_holm, differ))
     pairs = len(ranked.pairs)
     more = f" The first {_PAIRS} pairs by average rank are shown." if pairs > _PAIRS else ""
-    words: dict[str, Any] = {
-        "scenarios": len(ranked.scenarios),
-        "pairs": pairs,
-        "alpha": ranked.alpha,
-        "more": more,
-    }
-    return table("wilcoxon", rows, par=par, **words)
+    words: dict[str, Any] = {"scenarios": len(ranked.scenarios), "pairs": pairs, "alpha": ranked.alpha}
+    return table("wilcoxon", rows, par=par, more=more, **words)
 
 
 def _extra_cpu_rows(report: Report) -> Iterator[Row]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tailcut.bench.labels import ContenderKind, default_of, is_schedule, kind_of, name_of
+from tailcut.bench.labels import default_of, is_schedule, name_of
 from tailcut.bench.plan import Contender
 from tailcut.bench.store import Store
 from tailcut.bench.sweeps import DEFAULT, SWEEPS, Sweep
@@ -39,22 +39,18 @@ class Results:
     """Cells that ended in an error and have no finished twin."""
     superseded: int
     """Finished cells left out because a later run computed the same again."""
-    ambiguous: int
-    """Those of them of which the file does not say which is the later."""
     other_penalties: dict[float, int]
     """Cells left out because they count timeouts with another factor: factor -> how many."""
     described: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What the file knows about its scenarios (`Store.scenarios`)."""
     runs: tuple[dict[str, Any], ...] = ()
     """What the file knows about the runs that made it (`Store.runs`)."""
-    unattributed: int = 0
-    """Cells of which the file does not know the run."""
 
     @property
     def par(self) -> str:
         """The name of the loss.
 
-        >>> Results(10.0, (), {}, (), 0, 0, {}).par
+        >>> Results(10.0, (), {}, (), 0, {}).par
         'PAR10'
         """
         return f"PAR{self.penalty:g}"
@@ -68,16 +64,6 @@ class Results:
     def selectors(self) -> tuple[str, ...]:
         """All selectors, those of the published table first, then schedules, the hindsight baselines last."""
         return tuple(sorted({cell["selector"] for cell in self.cells}, key=_rank))
-
-    @property
-    def contenders(self) -> tuple[str, ...]:
-        """Selectors that pick once, without hindsight: these can be best or second best."""
-        return tuple(name for name in self.selectors if kind_of(name) == ContenderKind.ONE_PICK)
-
-    @property
-    def schedules(self) -> tuple[str, ...]:
-        """Schedules; they compete in a separate group."""
-        return tuple(name for name in self.selectors if kind_of(name) == ContenderKind.SCHEDULE)
 
     @cached_property
     def seeds(self) -> tuple[int, ...]:
@@ -129,23 +115,28 @@ def load(store: Store, hashes: Collection[str] | None = None) -> Results:
     penalty = max(penalties, key=lambda value: (penalties[value], value == PENALTY))
     finished = [row for row in finished if row["penalty"] == penalty]
     origins = store.origins()
-    latest, superseded, ambiguous = _latest(finished, origins)
-    sweeps = {sweep: cells for sweep in SWEEPS if (cells := _cells_of(sweep, latest, penalty))}
+    latest: dict[tuple[str, str, int], CellRow] = {}
+    for cell in finished:
+        kept = latest.get(_place(cell))
+        if kept is None or origins.get(cell["hash"], 0) > origins.get(kept["hash"], 0):
+            latest[_place(cell)] = cell
+    sweeps = {sweep: cells for sweep in SWEEPS if (cells := _cells_of(sweep, latest.values(), penalty))}
     swept = {cell["hash"] for cells in sweeps.values() for cell in cells if ":" in cell["selector"]}
-    have = {(cell["scenario"], cell["selector"], cell["seed"]) for cell in latest}
     failed = [row for row in rows if row["error"] is not None and row["penalty"] == penalty]
     return Results(
         penalty=penalty,
-        cells=tuple(cell for cell in latest if cell["hash"] not in swept),
+        cells=tuple(cell for cell in latest.values() if cell["hash"] not in swept),
         sweeps=sweeps,
-        failed=tuple(row for row in failed if (row["scenario"], row["selector"], row["seed"]) not in have),
-        superseded=superseded,
-        ambiguous=ambiguous,
+        failed=tuple(row for row in failed if _place(row) not in latest),
+        superseded=len(finished) - len(latest),
         other_penalties={value: count for value, count in penalties.items() if value != penalty},
         described=store.scenarios(),
         runs=tuple(store.runs().values()),
-        unattributed=sum(cell["hash"] not in origins for cell in latest),
     )
+
+
+def _place(cell: CellRow) -> tuple[str, str, int]:
+    return cell["scenario"], cell["selector"], cell["seed"]
 
 
 def _cell(row: dict[str, Any]) -> CellRow:
@@ -166,20 +157,6 @@ def _canonical(label: str, settings: dict[str, Any], penalty: float = PENALTY) -
     return (
         default_of(label) if known and Contender.of(name_of(label)).settings(penalty) == settings else label
     )
-
-
-def _latest(cells: Iterable[CellRow], origins: dict[str, int]) -> tuple[list[CellRow], int, int]:
-    """Return one cell per scenario, selector and seed, and how many others there were."""
-    kept: dict[tuple[str, str, int], CellRow] = {}
-    superseded = ambiguous = 0
-    for cell in cells:
-        key = (cell["scenario"], cell["selector"], cell["seed"])
-        if key in kept:
-            superseded += 1
-            ambiguous += origins.get(cell["hash"]) == origins.get(kept[key]["hash"])
-        if key not in kept or origins.get(cell["hash"], 0) > origins.get(kept[key]["hash"], 0):
-            kept[key] = cell
-    return list(kept.values()), superseded, ambiguous
 
 
 def _cells_of(sweep: Sweep, cells: Iterable[CellRow], penalty: float) -> tuple[CellRow, ...]:

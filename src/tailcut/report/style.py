@@ -30,7 +30,6 @@ FAINT = "#d0d0d1"
 """Grid lines and what stands in the background."""
 
 SOLID, DASHED, DOTTED, DASHDOT = "-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2))
-Dashes = str | tuple[int, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Look:
     """How a selector is drawn."""
 
     colour: str
-    dashes: Dashes
+    dashes: str | tuple[int, tuple[float, ...]]
     marker: str
     family: str
     width: float = 1.4
@@ -105,7 +104,6 @@ def look(selector: str) -> Look:
 
 
 def sheet(width: float, height: float, **options: Any) -> tuple[Figure, Axes]:
-    """Return an empty figure of so many inches and its axes."""
     figure, (axes,) = panels(width, height, 1, 1, **options)
     return figure, axes
 
@@ -137,7 +135,6 @@ def small_panels(
 
 
 def entitle(figure: Figure, title: str | None, across: str, up: str) -> None:
-    """Write a title above all panels, and what their axes show."""
     if title is not None:
         figure.suptitle(title, x=0.01, ha="left", fontsize=10)
     figure.supxlabel(across, fontsize=8.5)
@@ -145,19 +142,13 @@ def entitle(figure: Figure, title: str | None, across: str, up: str) -> None:
 
 
 def drawn(selector: str, *, marker: bool = False) -> dict[str, Any]:
-    """Return the options that draw a selector's line in its style."""
     style = look(selector)
-    options: dict[str, Any] = {
-        "color": style.colour,
-        "linestyle": style.dashes,
-        "linewidth": style.width,
-        "label": labelled(selector),
-    }
-    return {**options, "marker": style.marker, "markersize": 5} if marker else options
+    line: dict[str, Any] = {"color": style.colour, "linestyle": style.dashes, "linewidth": style.width}
+    line["label"] = labelled(selector)
+    return {**line, "marker": style.marker, "markersize": 5} if marker else line
 
 
 def legend_right(figure: Figure, axes: Axes) -> None:
-    """Put the legend to the right of the axes."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, distinct(labels), handlelength=2.8, loc="outside right center")
 
@@ -195,7 +186,6 @@ def shortened(name: str, most: int = 28) -> str:
 
 
 def plain_log(axes: Axes, which: str) -> None:
-    """Label a logarithmic axis with plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     short_ticks(axes, which)
