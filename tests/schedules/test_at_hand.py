@@ -108,7 +108,7 @@ def test_all_runs_on_an_instance_are_planned_with_the_same_draw() -> None:
     begun = _schedule(selector).begun.instances[decision.id]
     drawn = begun.drawn
     assert (begun.view.odds[..., 0] != drawn.odds[..., 0]).all()
-    np.testing.assert_array_equal(begun.classes, drawn.classes)
+    np.testing.assert_array_equal(begun.view.classes, drawn.classes)
     selector.observe(decision, censored_at=decision.budget)
     selector.proceed(decision)
     assert _schedule(selector).begun.instances[decision.id].drawn is drawn

@@ -10,7 +10,8 @@ from tailcut.schedules.curves import CUTS, Curves, likelihood
 @pytest.fixture
 def curves() -> Curves:
     rng = np.random.default_rng(1)
-    return Curves(rng.normal(-2.0, 1.0, (3, len(CUTS))), np.array([-3.0, 0.0, 2.0]), cuts=CUTS * 600.0)
+    log_odds = rng.normal(-2.0, 1.0, (3, len(CUTS), 1)) + np.array([-3.0, 0.0, 2.0])
+    return Curves(log_odds, cuts=CUTS * 600.0)
 
 
 @pytest.mark.parametrize("time", [0.0, 0.3, 0.6, 5.0, 180.0, 599.0, 600.0])
@@ -49,7 +50,7 @@ def test_each_algorithm_at_its_own_time(curves: Curves) -> None:
 
 
 def test_certain_solutions_leave_finite_ratios() -> None:
-    curves = Curves(np.full((1, len(CUTS)), 500.0), np.array([5.0]), cuts=CUTS)
+    curves = Curves(np.full((1, len(CUTS), 1), 505.0), cuts=CUTS)
     survival, integral = curves.at(np.array([1.0]))
     assert np.isfinite(survival / survival).all()
     assert np.isfinite(integral).all()

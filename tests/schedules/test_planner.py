@@ -19,7 +19,7 @@ WEIGHTS = np.array([0.5, 0.3, 0.2])
 
 def make_curves(seed: int) -> Curves:
     rng = np.random.default_rng(seed)
-    return Curves(rng.normal(-2.0, 1.0, (3, len(CUTS))), SHIFT, cuts=CUTS * CUTOFF)
+    return Curves(rng.normal(-2.0, 1.0, (3, len(CUTS), 1)) + SHIFT, cuts=CUTS * CUTOFF)
 
 
 def sample_runtimes(curves: Curves, failed: Array, size: int, rng: np.random.Generator) -> Array:
@@ -144,7 +144,7 @@ def test_a_failure_makes_hard_classes_likelier_and_so_the_plan_stays_longer() ->
     """Two alike algorithms: in one class everything is solved early, in the other only late."""
     early = np.full((2, len(CUTS)), -8.0)
     early[:, -1] = 2.0
-    curves = Curves(early, np.array([0.0, 9.0]), cuts=CUTS * CUTOFF)
+    curves = Curves(early[:, :, None] + np.array([0.0, 9.0]), cuts=CUTS * CUTOFF)
     planner = Planner(curves, UNSOLVED, np.zeros(2, dtype=bool))
     plan = planner.plan(np.array([1.0, 0.0]), np.zeros(2), CUTOFF)
     assert plan is not None

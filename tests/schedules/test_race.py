@@ -12,7 +12,7 @@ from tailcut.errors import InputError
 from tailcut.policies.pending import PendingDecisions, PendingRun
 from tailcut.schedules import HazardSchedule
 from tailcut.schedules.curves import CUTS, Curves
-from tailcut.schedules.race import Lane, Race, Running
+from tailcut.schedules.race import Lane, Race
 from tailcut.types import Array, Request
 
 CUTOFF = 60.0
@@ -38,7 +38,7 @@ def test_what_the_cores_leave_unsolved_by_counting() -> None:
     """Runs are drawn from the curves, class by class; those that are open at a time are counted."""
     curves, rng = _curves(3), np.random.default_rng(3)
     failed = np.array([0.0, 0.0, 5.0, 7.0])
-    at_it = [Running(1, 0.0, np.inf), Running(3, 7.0, 20.0)]
+    at_it = [Lane(1, 0.0, np.inf), Lane(3, -7.0, 13.0)]
     race = Race(
         curves, np.full(3, 1 / 3), failed, offered=[0, 2], running=at_it, left=40.0, unsolved=UNSOLVED
     )
@@ -60,7 +60,7 @@ def test_the_best_run_for_the_rest_by_drawing(seed: int) -> None:
     """The loss of each, by simulation with the same luck: no other is clearly better than the one found."""
     curves, rng = _curves(seed), np.random.default_rng(seed)
     weights, failed = rng.dirichlet(np.ones(3)), np.array([0.0, 3.0, 0.0, 0.0])
-    at_it = [Running(0, 0.0, np.inf)]
+    at_it = [Lane(0, 0.0, np.inf)]
     race = Race(curves, weights, failed, offered=[1, 2, 3], running=at_it, left=50.0, unsolved=UNSOLVED)
     lane = race._followed(Lane(3, 0.0, float(curves.cuts[6])), race._busy)
     losses = {}
@@ -85,7 +85,7 @@ def test_a_run_that_ends_soon_is_no_reason_to_leave_its_instances_alone() -> Non
     curves, classes, failed = Curves(odds, cuts=np.array([CUTOFF])), np.array([0.6, 0.4]), np.zeros(3)
 
     def joins(budget: float) -> int | None:
-        at_it = [Running(0, 0.0, budget)]
+        at_it = [Lane(0, 0.0, budget)]
         race = Race(curves, classes, failed, offered=[1, 2], running=at_it, left=CUTOFF, unsolved=UNSOLVED)
         found = race.next_run(free=1)
         return None if found is None else found[0]

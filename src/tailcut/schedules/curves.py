@@ -16,12 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tailcut.numerics.plan_kernels import (
-    curve_tables,
-    curve_tables_by_class,
-    curve_values,
-    failure_likelihood,
-)
+from tailcut.numerics.plan_kernels import curve_tables_by_class, curve_values, failure_likelihood
 from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood, weigh_outcome, weigh_run
 from tailcut.state import Stateful, expect, expect_finite
 from tailcut.types import Array, Forecasts, Progress
@@ -39,24 +34,19 @@ _START = np.zeros(1)
 class Curves:
     """Survival S(t) = P(longer than t) of K algorithms in M classes, and its integral from 0 to t.
 
-    `log_odds` are those of a solution within an interval, given none before. Shape (K, J): in a class of
-    hardness 0, to which `hardness` of shape (M,) is added; or, without that, shape (K, J, M). After the last
-    cut the curves stay level: nothing was ever seen there.
+    `log_odds` (K, J, M) are those of a solution within an interval, given none before. After the last cut the
+    curves stay level: nothing was ever seen there.
 
-    >>> curves = Curves(np.zeros((1, 2)), np.zeros(1), cuts=np.array([10.0, 30.0]))
+    >>> curves = Curves(np.zeros((1, 2, 1)), cuts=np.array([10.0, 30.0]))
     >>> survival, integral = curves.at(np.array([10.0]))
     >>> survival.tolist(), integral.tolist()
     ([[0.5]], [[7.5]])
     """
 
-    def __init__(self, log_odds: Array, hardness: Array | None = None, *, cuts: Array) -> None:
+    def __init__(self, log_odds: Array, *, cuts: Array) -> None:
         self.cuts = np.concatenate((_START, cuts))
         """Where the intervals begin and end, shape (J + 1,)."""
-        if hardness is None:
-            tables = curve_tables_by_class(log_odds, self.cuts)
-        else:
-            tables = curve_tables(log_odds, hardness, self.cuts)
-        self.tables = tables
+        self.tables = curve_tables_by_class(log_odds, self.cuts)
         """Survival and integral at the cuts, as the kernels take them, shape (J + 1, M, K) each."""
 
     @property
@@ -162,21 +152,9 @@ class View(NamedTuple):
     ) -> tuple[Passage, ClassEvidence] | None:
         """Return what a run to `end` says after these failures (K,); None if nothing."""
         curves = self.curves
-        evidence = weigh_run(
-            self.odds,
-            curves.tables[0],
-            curves.cuts,
-            self.classes,
-            self.n_hardness,
-            failed,
-            algorithm,
-            end,
-            solved,
-            TRACE,
-        )
-        if evidence is None:
-            return None
-        return Passage(*evidence[:3]), ClassEvidence(*evidence[3:])
+        known = (self.odds, curves.tables[0], curves.cuts, self.classes, self.n_hardness, failed)
+        found = weigh_run(*known, algorithm, end, solved, TRACE)
+        return None if found is None else (Passage(*found[:3]), ClassEvidence(*found[3:]))
 
     def after_all(self, passages: Iterable[tuple[int, Passage]]) -> ClassEvidence:
         """Return what runs of several algorithms say of the classes of a new instance."""
@@ -216,10 +194,6 @@ class Begun:
     """The same with skills that were drawn once for the instance (Thompson sampling)."""
     entered: bool = False
     """Whether a run on it was offered to the memory of instances, which may not have kept it."""
-
-    @property
-    def classes(self) -> Array:
-        return self.view.classes
 
 
 class InstancesInFlight(Stateful):
@@ -271,7 +245,7 @@ class InstancesInFlight(Stateful):
                 "x": begun.x,
                 "odds": begun.view.odds,
                 "drawn_odds": begun.drawn.odds,
-                "classes": begun.classes,
+                "classes": begun.view.classes,
                 "entered": begun.entered,
             }
             for number, begun in self.instances.items()

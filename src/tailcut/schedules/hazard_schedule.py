@@ -24,7 +24,7 @@ from tailcut.schedules.planner import (
     rehearse_sliced,
     rehearse_whole,
 )
-from tailcut.schedules.race import Race, Running
+from tailcut.schedules.race import Lane, Race
 from tailcut.schedules.survival_forest import SurvivalForest
 from tailcut.state import expect
 from tailcut.types import NO_FEATURES, PENALTY, Array, Forecasts, Outcome, Progress, Quantity, Status
@@ -48,16 +48,7 @@ class HazardSchedule(Policy):
     nothing, and never the last. And each instance is planned with skills that are drawn.
     """
 
-    STATE = (
-        "representation",
-        "hardness",
-        "hazards",
-        "forest",
-        "calibration",
-        "instances",
-        "begun",
-        "stream",
-    )
+    STATE = ("representation", "hardness", "hazards", "forest", "calibration", "instances", "begun", "stream")
     SAVED_AS: ClassVar[Mapping[str, str]] = {"begun": "at_hand", "stream": "luck"}
     representation: Pipeline
     predicts_runtimes: ClassVar[bool] = True
@@ -161,19 +152,17 @@ class HazardSchedule(Policy):
         planner = self._planner(view.curves, offered, progress)
         failed, left = progress.failed, progress.left
         plan = planner.plan(view.classes, failed, left, whole=whole, before_failures=True)
-        if plan is None or whole or plan.budget >= progress.left or np.count_nonzero(progress.failed):
+        if plan is None or whole or plan.budget >= left or np.count_nonzero(failed):
             return plan
         # Where a plan only equals it, one whole run wins.
-        losses = planner.whole_runs(view.classes, progress.left)
+        losses = planner.whole_runs(view.classes, left)
         if not self.calibration.prefers_whole(float(plan.losses.min()), float(losses.min())):
             return plan
-        return Plan(int(losses.argmin()), progress.left, losses)
+        return Plan(int(losses.argmin()), left, losses)
 
     def _planner(self, curves: Curves, offered: Offered, progress: Progress) -> Planner:
-        if offered is None:
-            barred = np.zeros(curves.n_algorithms, dtype=np.bool_)
-        else:
-            barred = np.ones(curves.n_algorithms, dtype=np.bool_)
+        barred = np.full(curves.n_algorithms, offered is not None)
+        if offered is not None:
             barred[offered] = False
         return Planner(curves, (self.penalty - 1.0) * progress.cutoff, barred)
 
@@ -207,7 +196,7 @@ class HazardSchedule(Policy):
             plan = planner.plan(view.classes, progress.failed, progress.left, before_failures=True)
             return None if plan is None else (plan.algorithm, plan.budget)
         planned = budgets or {}
-        runs = [Running(other, since, planned.get(other, np.inf)) for other, since in running.items()]
+        runs = [Lane(other, -since, planned.get(other, np.inf) - since) for other, since in running.items()]
         race = Race(
             view.curves,
             view.given(likelihood(view.curves, progress.failed)),
@@ -230,8 +219,8 @@ class HazardSchedule(Policy):
 
     def _begun_view(self, x: Array) -> View:
         """Return what was expected of the latest instance if it is `x`, else what is now."""
-        latest = self.begun.latest(x)
-        return self.view(x) if latest is None else latest.view
+        begun = self.begun.latest(x)
+        return self.view(x) if begun is None else begun.view
 
     def view(self, x: Array) -> View:
         """Return what is now expected of all algorithms on an instance."""
@@ -275,9 +264,8 @@ class HazardSchedule(Policy):
         classes = evidence.hardness_after
         self.hardness.learn(None if first else evidence.hardness_before, classes)
         self.hazards.learn(algorithm, *passage, self.hardness.shift, classes)
-        self._remember(
-            algorithm, x, end, solved, classes, first=first if begun is None else not begun.entered
-        )
+        new = first if begun is None else not begun.entered
+        self._remember(algorithm, x, end, solved, classes, first=new)
         self.begun.entered(x)
         self._latest = None
         if self.forest.due:

@@ -138,21 +138,9 @@ class Hazards(Stateful):
         `solved` holds 1 or 0 per interval passed, `weights` how much of the interval was passed, and
         `classes` the probabilities of the classes (M,), whose shifts are `hardness` (M, J).
         """
-        learn_intervals(
-            self.level,
-            self.level_variance,
-            self.common,
-            self.skill,
-            self.skill_variance,
-            self.interaction,
-            self.interaction_variance,
-            algorithm,
-            start,
-            solved,
-            weights,
-            hardness,
-            classes,
-        )
+        everyone = (self.level, self.level_variance, self.common)
+        each = (self.skill, self.skill_variance, self.interaction, self.interaction_variance)
+        learn_intervals(*everyone, *each, algorithm, start, solved, weights, hardness, classes)
 
     def learn_spread(self) -> None:
         """Learn how different the algorithms are at all, by one step of EM (empirical Bayes).
@@ -231,12 +219,6 @@ class Hardness(Stateful):
     def frequencies(self) -> Array:
         """Return how common the classes are, shape (M,)."""
         return np.asarray(self.counts / self.counts.sum())
-
-    def given(self, likelihood: Array) -> Array:
-        """Return the probabilities of the classes, given the likelihood of what was seen in each."""
-        joint = self.frequencies() * likelihood
-        total = joint.sum()
-        return np.asarray(joint / total) if total > 0.0 else self.frequencies()
 
     def learn(self, before: Array | None, after: Array) -> None:
         """Count one instance as `after`; where it was counted as `before` already, that is taken back."""

@@ -78,20 +78,10 @@ class Planner:
         `failed` is the longest time each algorithm has run unsuccessfully, shape (K,). With `whole`, the run
         gets all that is left.
         """
-        survival, integral = self.curves.tables
+        tables, barred = (*self.curves.tables, self.curves.cuts), self.barred.view(np.uint8)
+        shares = (NEARLY_ALL, LONGER)
         best = best_plan(
-            survival,
-            integral,
-            self.curves.cuts,
-            weights,
-            failed,
-            self.barred.view(np.uint8),
-            left,
-            self.unsolved,
-            NEARLY_ALL,
-            LONGER,
-            whole,
-            before_failures,
+            *tables, weights, failed, barred, left, self.unsolved, *shares, whole, before_failures
         )
         return None if best is None else Plan(*best)
 
@@ -112,9 +102,8 @@ class Planner:
         expected[algorithm] -= integral[algorithm]
         expected[algorithm] /= survival[algorithm]
         expected[algorithm] += budget
-        useless = self.barred | (
-            np.where(np.arange(len(expected)) == algorithm, budget, 0.0) * LONGER >= rest
-        )
+        before = np.where(np.arange(len(expected)) == algorithm, budget, 0.0)
+        useless = self.barred | (before * LONGER >= rest)
         return np.asarray(spent + np.where(useless, alive.sum() * (rest + self.unsolved), expected @ alive))
 
 

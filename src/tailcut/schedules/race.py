@@ -30,16 +30,6 @@ CELL = 0.05
 """Time is divided at the cuts, and at least so finely, as a share of the last of them."""
 
 
-class Running(NamedTuple):
-    """A run in progress."""
-
-    algorithm: int
-    elapsed: float
-    """Seconds that it has run."""
-    budget: float
-    """Seconds after which it will be stopped."""
-
-
 class Lane(NamedTuple):
     """What one core is to do, in seconds from now."""
 
@@ -61,7 +51,7 @@ class Race:
         failed: Array,
         *,
         offered: Sequence[int],
-        running: Sequence[Running],
+        running: Sequence[Lane],
         left: float,
         unsolved: float,
     ) -> None:
@@ -70,10 +60,7 @@ class Race:
         self._left, self._unsolved = left, unsolved
         self._barred = np.ones(len(failed), dtype=np.bool_)
         self._barred[list(offered)] = False
-        self._busy = [
-            Lane(run.algorithm, -run.elapsed, min(max(run.budget - run.elapsed, 0.0), left))
-            for run in running
-        ]
+        self._busy = [lane._replace(stop=min(max(lane.stop, 0.0), left)) for lane in running]
         even = np.arange(CELL, 1.0, CELL) * curves.cuts[-1]
         points = np.concatenate([curves.cuts, even, [lane.stop for lane in self._busy]])
         self._grid = np.unique(np.append(points[points < left], left))
@@ -83,7 +70,7 @@ class Race:
 
         >>> odds = np.log(np.array([[[9.0, 0.01]], [[0.01, 3.0]]]))  # each is good at another class
         >>> curves, classes = Curves(odds, cuts=np.array([10.0])), np.array([0.5, 0.5])
-        >>> at_it = [Running(0, elapsed=0.0, budget=10.0)]
+        >>> at_it = [Lane(0, start=0.0, stop=10.0)]
         >>> race = Race(curves, classes, np.zeros(2), offered=[1], running=at_it, left=10.0, unsolved=90.0)
         >>> race.next_run(free=1)
         (1, 10.0)

@@ -190,19 +190,9 @@ class SurvivalForest(InstanceRows[PastRuns]):
         was stopped there takes longer than that, up to a factor; for one that did not run, `base` applies,
         with the hardness of that instance.
         """
-        room, shift = self._room, self.hardness.shift
-        return odds_by_class(
-            base,
-            shift,
-            room.end,
-            room.solved.view(np.uint8),
-            room.classes[rows] @ shift,
-            rows,
-            cuts,
-            SCALE,
-            DOUBT,
-            TAIL,
-        )
+        shift, end, solved = self.hardness.shift, self._room.end, self._room.solved.view(np.uint8)
+        hardness = self._room.classes[rows] @ shift
+        return odds_by_class(base, shift, end, solved, hardness, rows, cuts, SCALE, DOUBT, TAIL)
 
     def weigh(self, with_them: float, without: float) -> None:
         """Record how likely an outcome was with similar instances and without them."""
@@ -247,18 +237,8 @@ class SurvivalForest(InstanceRows[PastRuns]):
             room.x[row], room.end[row], room.solved[row], room.order[row] = x, 0.0, False, 0
             self._rows[x.tobytes()] = row
             self._latest = None
-        keep_run(
-            room.end,
-            room.solved.view(np.uint8),
-            room.order,
-            room.classes,
-            row,
-            algorithm,
-            end,
-            solved,
-            recorded,
-            classes,
-        )
+        tables = (room.end, room.solved.view(np.uint8), room.order, room.classes)
+        keep_run(*tables, row, algorithm, end, solved, recorded, classes)
 
     def failed_for(self, x: Array, algorithm: int) -> float:
         """Return how long an algorithm has run on this instance unsuccessfully, as a share of the cutoff."""
@@ -281,16 +261,9 @@ class SurvivalForest(InstanceRows[PastRuns]):
         if not n_features or not len(runs.x):
             self._set_nothing()
             return
-        slope, curvature, runs.classes[:] = slopes(
-            odds,
-            runs.end,
-            runs.solved.view(np.uint8),
-            runs.order,
-            cuts,
-            self.hardness.shift,
-            self.hardness.frequencies(),
-            LEAST_CURVATURE,
-        )
+        seen = (odds, runs.end, runs.solved.view(np.uint8), runs.order, cuts)
+        classes = (self.hardness.shift, self.hardness.frequencies())
+        slope, curvature, runs.classes[:] = slopes(*seen, *classes, LEAST_CURVATURE)
         known = runs.end > 0.0
         target = np.divide(slope, curvature, out=np.full(slope.shape, np.nan), where=known)
         candidates = max(math.ceil(math.sqrt(n_features)), LEAST_CANDIDATES)
