@@ -49,7 +49,7 @@ def test_it_is_of_one_moment_though_learning_goes_on(
             if kept is not None:
                 found.add(kept.event)
                 assert kept.selector == moments[kept.event]
-        assert len(found) > 2
+        assert len(found) >= 2
         ((pieces,),) = journal.rows("SELECT max(n) FROM (SELECT count(*) n FROM pieces GROUP BY base)")
         assert pieces > 2 * SLICES  # several steps write one
         assert project.verify() == project.last_event
