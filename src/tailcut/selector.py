@@ -267,7 +267,7 @@ class Selector:
                 name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed, alone, begun
             )
             self._favourite.began(run)
-            return self._decided(choice, run, vector, offered)
+            return self._decided(self._pending.enter(run), choice, run, vector, offered)
 
     def race(
         self,
@@ -350,14 +350,19 @@ class Selector:
             return replace(request, among=[names[algorithm]], cutoff=slice_end)
 
     def _decided(
-        self, choice: Choice, run: PendingRun, features: Array | None, offered: NDArray[np.intp] | None
+        self,
+        number: int,
+        choice: Choice,
+        run: PendingRun,
+        features: Array | None,
+        offered: NDArray[np.intp] | None,
     ) -> Decision:
-        """Return the policy's choice as a numbered decision that waits for its outcome."""
+        """Return the policy's choice as the decision of this number."""
         scores = dict(zip(self._algorithms, choice.scores.tolist(), strict=True))
         if offered is not None:
             scores = {name: scores[name] for name in self._names(offered)}
         return Decision(
-            self._pending.enter(run),
+            number,
             run.instance,
             run.algorithm,
             run.budget,
@@ -439,9 +444,8 @@ class Selector:
             origin = decision.origin if isinstance(decision, Decision) else None
             name = self._algorithms[choice.algorithm]
             run = run._replace(algorithm=name, x=choice.x, budget=choice.budget, stage=run.stage + 1)
-            following = self._decided(choice, run, None if origin is None else origin.features, offered)
-            self._pending.continued[number] = following.id
-            return following
+            following = self._pending.continued[number] = self._pending.enter(run)
+            return self._decided(following, choice, run, None if origin is None else origin.features, offered)
 
     def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
         """Ask the policy how to continue with an open instance; also return what it was offered."""
@@ -544,25 +548,16 @@ class Selector:
             raw = self._raw(request.features, tried=request.feature_cost > 0.0)
             policy, progress = self._policy_so_far(), run.progress(names)
             x = policy.transform(raw)
-            choice = policy.consider(x, None if numbers is None else np.array(numbers), progress)
-            if choice is None and request.failed:
-                return None
+            offered = None if numbers is None else np.array(numbers)
+            choice = policy.consider(x, offered, progress)
             if choice is None:
+                if request.failed:
+                    return None
                 raise NotExplainedError(
                     f"{self.name} cannot say what it would do: ask for its decisions instead"
                 )
-            offered = range(len(names)) if numbers is None else numbers
-            return Decision(
-                id=_NOT_MADE,
-                instance=request.instance,
-                algorithm=names[choice.algorithm],
-                budget=choice.budget,
-                cutoff=limit,
-                scores={names[number]: float(choice.scores[number]) for number in offered},
-                reason=choice.reason,
-                spent=used,
-                origin=Origin(ref(self), raw, x, self._pending.learned, failed, self.identity),
-            )
+            run = run._replace(algorithm=names[choice.algorithm], budget=choice.budget, x=x)
+            return self._decided(_NOT_MADE, choice, run, raw, offered)
 
     def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
         """Return a recorded decision, with what an explanation of it needs.
