@@ -250,10 +250,9 @@ class Selector:
             used = request.used(limit)
             offered = None if request.among is None else self._offered(request.among)
             among = None if offered is None else self._names(offered)
-            favourite, races = self._favourite.favourite, request.failed is not None
-            alone = bool(favourite) and self._favourite.goes_alone(self._names(offered))
+            alone = self._favourite.goes_alone(self._names(offered))
             if alone:
-                offered = np.array([self._algorithms.index(favourite)])
+                offered = np.array([self._algorithms.index(self._favourite.favourite)])
             vector = self._reader.read(request.features)
             if self._budget is not None:
                 given, cost = request.features is not None, request.feature_cost
@@ -262,12 +261,13 @@ class Selector:
             choice = self._ready().choose(vector, offered, self._progress(limit, used, begun))
             name = self._algorithms[choice.algorithm]
             failed = dict(request.failed or {}) if self._schedules else None
-            among, alone = ((name,), False) if races else (among, alone)
+            if request.failed is not None:  # in a race
+                among, alone = (name,), False
             run = PendingRun(
                 name, request.instance, limit, choice.x, choice.budget, used, 0, among, failed, alone, begun
             )
             self._favourite.began(run)
-            return self._decided(choice, run, vector, offered)
+            return self._decided(self._pending.enter(run), choice, run, vector, offered)
 
     def race(
         self,
@@ -312,54 +312,57 @@ class Selector:
         free: int = 1,
     ) -> Request | None:
         """Return the request for a run on one of `free` cores, None if none is left. Decides nothing."""
+        ended = failed or {}
         with self._one_at_a_time:
-            return self._joining(request, running, failed or {}, free)
-
-    def _joining(
-        self, request: Request, running: Mapping[str, float], ended: Mapping[str, float], free: int
-    ) -> Request | None:
-        offered = None if request.among is None else self._offered(request.among)
-        pool = range(len(self._algorithms)) if offered is None else offered.tolist()
-        names, policy = self._algorithms, self._policy
-        begun = {**ended, **running}
-        # A schedule may run an algorithm longer that was stopped; one that failed counts as using the cutoff.
-        barred = running if self._schedules else begun
-        candidates = [number for number in pool if names[number] not in barred]
-        limit = request.limit(self._cutoff)
-        used = request.used(limit)
-        if self._schedules:
-            candidates = [number for number in candidates if begun.get(names[number], 0.0) < limit - used]
-        if not candidates:
-            return None
-        request = replace(request, failed=ended)  # what a schedule does is learned given these failures
-        if policy is None:
-            return replace(request, among=[names[candidates[0]]])
-        tried = np.array([begun.get(name, 0.0) for name in names]) if self._schedules else None
-        progress = Progress(limit, used, tried)
-        budgets = self._pending.budgets(running, request.instance)
-        best = policy.join(
-            policy.transform(self._raw(request.features)),
-            candidates,
-            progress,
-            {number: running[name] for number, name in enumerate(names) if name in running},
-            budgets={number: budgets[name] for number, name in enumerate(names) if name in budgets},
-            free=free,
-        )
-        if best is None:
-            return replace(request, among=[names[number] for number in candidates[: 1 if begun else None]])
-        algorithm, seconds = best
-        slice_end = used + seconds if seconds < progress.left else request.cutoff
-        return replace(request, among=[names[algorithm]], cutoff=slice_end)
+            offered = None if request.among is None else self._offered(request.among)
+            pool = range(len(self._algorithms)) if offered is None else offered.tolist()
+            names, policy = self._algorithms, self._policy
+            begun = {**ended, **running}
+            # A schedule may run an algorithm longer that was stopped; one that failed used the cutoff.
+            barred = running if self._schedules else begun
+            candidates = [number for number in pool if names[number] not in barred]
+            limit = request.limit(self._cutoff)
+            used = request.used(limit)
+            if self._schedules:
+                candidates = [number for number in candidates if begun.get(names[number], 0.0) < limit - used]
+            if not candidates:
+                return None
+            request = replace(request, failed=ended)  # what a schedule does is learned given these failures
+            if policy is None:
+                return replace(request, among=[names[candidates[0]]])
+            tried = np.array([begun.get(name, 0.0) for name in names]) if self._schedules else None
+            progress = Progress(limit, used, tried)
+            budgets = self._pending.budgets(running, request.instance)
+            best = policy.join(
+                policy.transform(self._raw(request.features)),
+                candidates,
+                progress,
+                {number: running[name] for number, name in enumerate(names) if name in running},
+                budgets={number: budgets[name] for number, name in enumerate(names) if name in budgets},
+                free=free,
+            )
+            if best is None:
+                return replace(
+                    request, among=[names[number] for number in candidates[: 1 if begun else None]]
+                )
+            algorithm, seconds = best
+            slice_end = used + seconds if seconds < progress.left else request.cutoff
+            return replace(request, among=[names[algorithm]], cutoff=slice_end)
 
     def _decided(
-        self, choice: Choice, run: PendingRun, features: Array | None, offered: NDArray[np.intp] | None
+        self,
+        number: int,
+        choice: Choice,
+        run: PendingRun,
+        features: Array | None,
+        offered: NDArray[np.intp] | None,
     ) -> Decision:
-        """Return the policy's choice as a numbered decision that waits for its outcome."""
+        """Return the policy's choice as the decision of this number."""
         scores = dict(zip(self._algorithms, choice.scores.tolist(), strict=True))
         if offered is not None:
             scores = {name: scores[name] for name in self._names(offered)}
         return Decision(
-            self._pending.enter(run),
+            number,
             run.instance,
             run.algorithm,
             run.budget,
@@ -441,9 +444,8 @@ class Selector:
             origin = decision.origin if isinstance(decision, Decision) else None
             name = self._algorithms[choice.algorithm]
             run = run._replace(algorithm=name, x=choice.x, budget=choice.budget, stage=run.stage + 1)
-            following = self._decided(choice, run, None if origin is None else origin.features, offered)
-            self._pending.continued[number] = following.id
-            return following
+            following = self._pending.continued[number] = self._pending.enter(run)
+            return self._decided(following, choice, run, None if origin is None else origin.features, offered)
 
     def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
         """Ask the policy how to continue with an open instance; also return what it was offered."""
@@ -472,10 +474,8 @@ class Selector:
             recorded = RecordedRuns.read(scenario, known)
             rows, runs = recorded.matched(self._algorithms, self._cutoff)
             longest = None if self._budget is None else self._budget.longest(self._cutoff)
-            measure, reader = (
-                self._measure_after("time" if runs.losses is None else "loss"),
-                self._reader.copy(),
-            )
+            measure = self._measure_after("time" if runs.losses is None else "loss")
+            reader = self._reader.copy()
             features = recorded.features_for(reader, rows, needed=self.needs_features, longest=longest)
             self._measure, self._reader = measure, reader  # from here on nothing is refused
             policy = self._ready()
@@ -548,25 +548,16 @@ class Selector:
             raw = self._raw(request.features, tried=request.feature_cost > 0.0)
             policy, progress = self._policy_so_far(), run.progress(names)
             x = policy.transform(raw)
-            choice = policy.consider(x, None if numbers is None else np.array(numbers), progress)
-            if choice is None and request.failed:
-                return None
+            offered = None if numbers is None else np.array(numbers)
+            choice = policy.consider(x, offered, progress)
             if choice is None:
+                if request.failed:
+                    return None
                 raise NotExplainedError(
                     f"{self.name} cannot say what it would do: ask for its decisions instead"
                 )
-            offered = range(len(names)) if numbers is None else numbers
-            return Decision(
-                id=_NOT_MADE,
-                instance=request.instance,
-                algorithm=names[choice.algorithm],
-                budget=choice.budget,
-                cutoff=limit,
-                scores={names[number]: float(choice.scores[number]) for number in offered},
-                reason=choice.reason,
-                spent=used,
-                origin=Origin(ref(self), raw, x, self._pending.learned, failed, self.identity),
-            )
+            run = run._replace(algorithm=names[choice.algorithm], budget=choice.budget, x=x)
+            return self._decided(_NOT_MADE, choice, run, raw, offered)
 
     def recall(self, decision: Decision, features: Features, learned: int) -> Decision:
         """Return a recorded decision, with what an explanation of it needs.

@@ -206,14 +206,13 @@ def _body(state: dict[str, Any]) -> list[bytes | memoryview]:
 def unpack(data: bytes) -> dict[str, Any]:
     """Return the state that `pack` turned into `data`, or raise `StateFileError`."""
     first, _, rest = data.partition(b"\n")
-    if not first.startswith(_MAGIC):
-        raise StateFileError("not a Tailcut state: the first line does not say so")
+    expect(first.startswith(_MAGIC), "not a Tailcut state: the first line does not say so")
     version = first.removeprefix(_MAGIC).decode("ascii", "replace")
-    if version != str(VERSION):
-        raise StateFileError(f"state format {version!r} is not known to this Tailcut, which reads {VERSION}")
+    known = version == str(VERSION)
+    expect(known, f"state format {version!r} is not known to this Tailcut, which reads {VERSION}")
     digest, _, body = rest.partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise StateFileError("the state is damaged: its checksum does not match its content")
+    intact = hashlib.sha256(body).hexdigest().encode() == digest
+    expect(intact, "the state is damaged: its checksum does not match its content")
     size = int.from_bytes(body[:8], "little")
     try:
         tree = json.loads(body[8 : 8 + size], parse_constant=_refuse)
@@ -256,8 +255,7 @@ def _lift(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(value)
         kind = array.dtype.newbyteorder("<").str
-        if kind not in _DTYPES:
-            raise StateFileError(f"arrays of type {array.dtype} have no place in a state")
+        expect(kind in _DTYPES, f"arrays of type {array.dtype} have no place in a state")
         arrays.append(array.astype(kind, copy=False))
         return {"__array__": kind, "shape": list(array.shape)}
     if isinstance(value, dict):
@@ -271,8 +269,7 @@ _NESTED = (dict, list, tuple, np.ndarray)
 
 
 def _read_array(body: BinaryIO, kind: str, shape: list[int]) -> np.ndarray[Any, Any]:
-    if kind not in _DTYPES:
-        raise StateFileError(f"array type {kind!r} has no place in a state")
+    expect(kind in _DTYPES, f"array type {kind!r} has no place in a state")
     dtype = np.dtype(kind)
     count = int(np.prod(shape, dtype=np.int64))
     return np.frombuffer(body.read(count * dtype.itemsize), dtype, count).reshape(shape).copy()

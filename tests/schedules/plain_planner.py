@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tailcut.numerics.plan_kernels import failure_likelihood
+from tailcut.schedules.curves import Curves
 from tailcut.schedules.planner import LONGER, NEARLY_ALL, Plan
 from tailcut.types import Array
 
@@ -169,3 +171,8 @@ class PlainPlanner:
         # Whoever has failed for longer than there is time would only repeat that.
         useless = (paths.failed * LONGER >= paths.left[:, None]) | self.barred
         return np.asarray(np.where(useless, alive * (paths.left[:, None] + self.unsolved), losses))
+
+
+def likelihood(curves: Curves, failed: Array) -> Array:
+    """Return the likelihood, up to a factor, of the failures so far in each class, shape (M,)."""
+    return failure_likelihood(curves.tables[0], curves.cuts, failed)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tailcut import Decision, Selector
-from tailcut.schedules.curves import forecasts, likelihood
+from tailcut.schedules.curves import forecasts
 from tailcut.types import Progress
+from tests.schedules.plain_planner import likelihood
 from tests.schedules.test_planner import CUTOFF, UNSOLVED, WEIGHTS, make_curves, sample_runtimes
 
 

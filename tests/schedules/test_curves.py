@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from tailcut.schedules.curves import CUTS, Curves, likelihood
+from tailcut.schedules.curves import CUTS, Curves
+from tests.schedules.plain_planner import likelihood
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tailcut.schedules.curves import CUTS, Curves, likelihood
+from tailcut.schedules.curves import CUTS, Curves
 from tailcut.schedules.planner import LONGER, NEARLY_ALL, Planner
 from tailcut.types import Array
+from tests.schedules.plain_planner import likelihood
 
 CUTOFF = 100.0
 UNSOLVED = 9.0 * CUTOFF

@@ -16,9 +16,10 @@ from tailcut.numerics.survival_kernels import (
     slopes,
     weigh_outcome,
 )
-from tailcut.schedules.curves import CUTS, Curves, View, likelihood, passed
+from tailcut.schedules.curves import CUTS, Curves, View, passed
 from tailcut.schedules.survival_forest import DOUBT, SCALE, TAIL
 from tailcut.types import Array
+from tests.schedules.plain_planner import likelihood
 
 SHIFT = np.linspace(-5.0, 5.0, 7)[:, None] + np.sin(np.arange(7.0 * len(CUTS)).reshape(7, -1))
 """Of seven classes in each interval, no two alike."""

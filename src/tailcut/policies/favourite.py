@@ -75,7 +75,7 @@ class Favourite(Stateful):
 
     def began(self, run: PendingRun) -> None:
         """Count an instance on which others were allowed."""
-        if self.favourite and self._counts(run):
+        if self._counts(run):
             self.begun += 1
 
     def observed(self, run: PendingRun, outcome: Outcome, *, last: bool) -> None:

@@ -7,11 +7,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import repeat
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tailcut.errors import ConflictingOutcomeError, OutOfTurnError, UnknownDecisionError
+from tailcut.errors import ConflictingOutcomeError, OutOfTurnError, StateFileError, UnknownDecisionError
 from tailcut.policies.policy import Policy
 from tailcut.state import Stateful, expect
 from tailcut.types import NO_FEATURES, Array, Decision, Outcome, Progress, Status
@@ -122,8 +122,12 @@ class PendingDecisions(Stateful):
         if isinstance(decision, Decision):
             self._check_same(decision, run)
         if run is None:
-            self._check_repeated(number, outcome)
-            return None
+            self._check_done(number)
+            known = self.observed[number]
+            if known == outcome:
+                return None
+            given = f"{_described(known)}; got {_described(outcome)}"
+            raise ConflictingOutcomeError(f"decision {number} was already observed as {given}")
         del self.runs[number]
         self.observed[number] = outcome
         if run.failed is not None and not outcome.answered:
@@ -157,8 +161,12 @@ class PendingDecisions(Stateful):
         run = self.open.get(number)
         if isinstance(decision, Decision):
             self._check_same(decision, self.find(number))
+        if number in self.runs:
+            raise OutOfTurnError(f"decision {number} waits for its outcome: observe() it before proceed()")
+        if number in self.continued:
+            raise OutOfTurnError(f"decision {number} was already continued, by {self.continued[number]}")
         if run is None:
-            self._check_over(number)
+            self._check_done(number)
         return number, run
 
     def find(self, number: int) -> PendingRun | None:
@@ -194,33 +202,16 @@ class PendingDecisions(Stateful):
         waiting = [*self.runs.values(), *self.open.values()]
         if not waiting:
             return
-        expect(policy is not None, "policy: decisions wait, and there is none")
-        width = None if policy is None else policy.width
-        same = width is None or all(len(run.x) in (0, width) for run in waiting)
-        expect(same, f"x: expected {width} entries")
+        if policy is None:
+            raise StateFileError("policy: decisions wait, and there is none")
+        same = policy.width is None or all(len(run.x) in (0, policy.width) for run in waiting)
+        expect(same, f"x: expected {policy.width} entries")
         expect(max((*self.runs, *self.open)) < self.next_id, "next_id: is too low")
 
-    def _check_repeated(self, number: int, outcome: Outcome) -> None:
-        """Raise unless the same outcome is already known for the decision."""
-        if number not in self.observed:
-            self._refuse(number)
-        known = self.observed[number]
-        if known != outcome:
-            raise ConflictingOutcomeError(
-                f"decision {number} was already observed as {_described(known)}; got {_described(outcome)}"
-            )
-
-    def _check_over(self, number: int) -> None:
-        """Raise unless the decision is known to have been the last on its instance."""
-        if number in self.runs:
-            raise OutOfTurnError(f"decision {number} waits for its outcome: observe() it before proceed()")
-        if number in self.continued:
-            raise OutOfTurnError(f"decision {number} was already continued, by {self.continued[number]}")
-        if number not in self.observed:
-            self._refuse(number)
-
-    def _refuse(self, number: int) -> NoReturn:
-        """Return why a decision is not known."""
+    def _check_done(self, number: int) -> None:
+        """Raise unless the outcome of the decision is known."""
+        if number in self.observed:
+            return
         if 0 <= number < self.next_id:
             raise UnknownDecisionError(
                 f"decision {number} is no longer known: only the latest {self.limit} are kept"

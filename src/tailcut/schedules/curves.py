@@ -70,11 +70,6 @@ class Curves:
         return survival.transpose(0, 2, 1), integral.transpose(0, 2, 1)
 
 
-def likelihood(curves: Curves, failed: Array) -> Array:
-    """Return the likelihood, up to a factor, of the failures so far in each class of hardness, shape (M,)."""
-    return failure_likelihood(curves.tables[0], curves.cuts, failed)
-
-
 def forecasts(curves: Curves, classes: Array, progress: Progress, penalty: float) -> Forecasts:
     """Return what a run of all that is left would take, for each of K algorithms.
 
@@ -141,9 +136,9 @@ class View(NamedTuple):
     n_hardness: int
     """How many of the classes are those of hardness."""
 
-    def given(self, likelihood: Array) -> Array:
-        """Return the probabilities of the classes, given the likelihood of what was seen in each."""
-        joint = self.classes * likelihood
+    def given(self, failed: Array) -> Array:
+        """Return the probabilities of the classes, given how long each algorithm has failed (K,)."""
+        joint = self.classes * failure_likelihood(self.curves.tables[0], self.curves.cuts, failed)
         total = joint.sum()
         return np.asarray(joint / total) if total > 0.0 else self.classes
 

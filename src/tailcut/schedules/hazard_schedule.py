@@ -13,7 +13,7 @@ from tailcut.numerics.ranges import Count, Penalty, Window
 from tailcut.policies.feature_budget import FeatureBudget
 from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
-from tailcut.schedules.curves import CUTS, Curves, InstancesInFlight, View, forecasts, likelihood, passed
+from tailcut.schedules.curves import CUTS, Curves, InstancesInFlight, View, forecasts, passed
 from tailcut.schedules.hazards import Hardness, Hazards
 from tailcut.schedules.planner import (
     SLICED,
@@ -199,7 +199,7 @@ class HazardSchedule(Policy):
         runs = [Lane(other, -since, planned.get(other, np.inf) - since) for other, since in running.items()]
         race = Race(
             view.curves,
-            view.given(likelihood(view.curves, progress.failed)),
+            view.given(progress.failed),
             progress.failed,
             offered=offered,
             running=runs,
@@ -211,8 +211,7 @@ class HazardSchedule(Policy):
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         assert progress.failed is not None
         view = self.view(x)
-        classes = view.given(likelihood(view.curves, progress.failed))
-        return forecasts(view.curves, classes, progress, self.penalty)
+        return forecasts(view.curves, view.given(progress.failed), progress, self.penalty)
 
     def ended(self, begun: int) -> None:
         self.begun.end(begun)

@@ -102,17 +102,11 @@ class Race:
     def _followed(self, lane: Lane, others: Sequence[Lane]) -> Lane:
         """Return what a core does, with the best run for the time that its own leaves."""
         alone = lane._replace(following=-1)
-        following = best_for_the_rest(
-            *self._curves.tables,
-            self._curves.cuts,
-            self._grid,
-            self._unsolved_by(others),
-            self._weights * self._unsolved_by([alone])[-1],
-            self._failed,
-            self._barred_by([alone, *others]).view(np.uint8),
-            self._unsolved,
-            int(np.searchsorted(self._grid, lane.stop)),
-        )
+        weights = self._weights * self._unsolved_by([alone])[-1]
+        barred = self._barred_by([alone, *others]).view(np.uint8)
+        cell = int(np.searchsorted(self._grid, lane.stop))
+        times = (*self._curves.tables, self._curves.cuts, self._grid, self._unsolved_by(others))
+        following = best_for_the_rest(*times, weights, self._failed, barred, self._unsolved, cell)
         return lane._replace(following=following)
 
     def _unsolved_by(self, lanes: Sequence[Lane]) -> Array:
