@@ -89,7 +89,7 @@ def test_the_public_api_is_explained() -> None:
             public = [name for name in members if not name.startswith("_")]
             wanted = [(path, thing), *((f"{path}.{name}", getattr(thing, name)) for name in public)]
             unexplained += [
-                name
+                f"{name} ({getattr(thing, '__name__', '')})"
                 for name, value in wanted
                 if (callable(value) or isinstance(value, property)) and not inspect.getdoc(value)
             ]

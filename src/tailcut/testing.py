@@ -82,6 +82,7 @@ def learned(selector: Selector) -> bytes:
 
 
 def unsolved(decision: Decision) -> Outcome:
+    """Return the outcome of a run that ended unsolved when its budget was used up."""
     return Outcome.censored(decision.budget)
 
 

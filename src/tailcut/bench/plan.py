@@ -77,6 +77,7 @@ class Contender:
 
     @staticmethod
     def of(name: str, **given: Any) -> Contender:
+        """Return a selector with these hyperparameters."""
         if name in BASELINES:
             if given:
                 raise InputError(f"{name} has no hyperparameters")
