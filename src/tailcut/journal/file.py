@@ -82,8 +82,7 @@ class Journal:
         self._failure: JournalError | None = None
         """The first error of a write within `together`: the whole transaction is then unreliable."""
         self.taken_over = False
-        """Whether another process has opened the file for writing since: then this one may no longer
-        write."""
+        """Whether another process has opened the file for writing since, so that this one may not write."""
         self._session = secrets.token_hex(16)
         self._ownership: Ownership | None = None
         with contextlib.ExitStack() as opened, translated_errors(self.path):
@@ -276,10 +275,7 @@ class Journal:
         return float(at) if isinstance(at, int | float) else 0.0
 
     def append(self, project: int, events: Iterable[NewEvent], *, at: float | None = None) -> int:
-        """Write events, all or none, and return the number of the last.
-
-        They are on disk then, or within `together`, when that block ends.
-        """
+        """Write events, all or none, and return the number of the last."""
         when = time.time() if at is None else at
         number = 0
         with self.transaction() as db:
@@ -309,10 +305,7 @@ class Journal:
         kinds: Sequence[EventKind] = (),
         decision: int | None = None,
     ) -> list[Event]:
-        """Return up to `limit` events after number `cursor`, in either direction.
-
-        `kinds` and `decision` narrow them down. The number of the last is the cursor of the next page.
-        """
+        """Return up to `limit` events beyond `cursor`; the last one's number is the next page's cursor."""
         where, values = ["project = ?"], [project]
         if cursor is not None:
             where.append("number < ?" if newest_first else "number > ?")
@@ -326,10 +319,14 @@ class Journal:
         query = f"{EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
         return list(map(event_of, self.rows(query, *values, *(kind.value for kind in kinds), limit)))
 
-    def by_keys(self, project: int, kind: EventKind, keys: Sequence[str]) -> dict[str, Event]:
-        where = f"project = ? AND kind = ? AND key IN ({_marks(keys)})"
-        found = map(event_of, self.rows(f"{EVENTS} WHERE {where}", project, kind.value, *keys))
-        return {event.key: event for event in found if event.key is not None}
+    def by_keys(self, project: int, kind: EventKind, keys: Iterable[str | None]) -> dict[str | None, Event]:
+        """Return the events of one kind with these keys; no event is found by None."""
+        wanted = [key for key in keys if key is not None]
+        if not wanted:
+            return {}
+        where = f"project = ? AND kind = ? AND key IN ({_marks(wanted)})"
+        found = map(event_of, self.rows(f"{EVENTS} WHERE {where}", project, kind.value, *wanted))
+        return {event.key: event for event in found}
 
     def made(self, project: int, decision: int) -> Event | None:
         found = self.page(project, decision=decision, kinds=DECIDING, limit=1)
@@ -354,10 +351,11 @@ class Journal:
                 db.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
             db.execute("DELETE FROM projects WHERE number = ?", (project,))
 
-    def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
+    def keep_snapshot(self, project: int, snapshot: Snapshot, *, base: bool = False) -> None:
         """Store the state of a project after an event, replacing the previous snapshot."""
+        event, selector, statistics = snapshot
         with self.together():
-            for _ in self.keep_in_slices(project, snapshot.event, snapshot.statistics, [snapshot.selector]):
+            for _ in self.keep_in_slices(project, event, statistics, [selector], base=base):
                 pass
 
     def keep_in_slices(
@@ -407,10 +405,8 @@ class Journal:
     def begin_from(self, project: int, snapshot: Snapshot) -> None:
         """Let a project's history begin with a snapshot: events before it may be dropped."""
         with self.together():
-            self.keep_snapshot(project, snapshot)
-            parts = [snapshot.selector]
-            for _ in self.keep_in_slices(project, snapshot.event, snapshot.statistics, parts, base=True):
-                pass
+            for base in (False, True):
+                self.keep_snapshot(project, snapshot, base=base)
 
     def base(self, project: int) -> Snapshot | None:
         """Return where the history of a compacted project begins; None if it is complete."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Unpack
+from types import MappingProxyType
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,26 +157,30 @@ class Project:
         `key` is the caller's own name for this request: repeating it returns the first decision.
         """
         request = Request(features, **options)
-        before = {} if key is None else self.decided_before([key])
-        return before[key].repeated(request) if key in before else self.decide(request, key=key, note=note)
+        before = self.decided_before([key])
+        if key in before:
+            return repeated_decision(before[key], request)
+        return self.decide(request, key=key, note=note)
 
     def decide(
-        self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
+        self,
+        request: Request,
+        *,
+        key: str | None = None,
+        note: Mapping[str, Any] | None = None,
+        asked: Mapping[str, Any] = MappingProxyType({}),
     ) -> Decision:
-        """Decide as `select`, for a complete `Request` and a key that is known to be new."""
-        if key is not None and _OF_RACE in key:
-            raise InputError("key must not contain the control character U+001F", field="key")
-        return self._decide(request, key, note, {})
+        """Decide as `select`, for a complete `Request` and a key that is known to be new.
 
-    def _decide(
-        self, request: Request, key: str | None, note: Mapping[str, Any] | None, asked: Mapping[str, Any]
-    ) -> Decision:
-        """Decide; `asked` is what differs between the request and what the caller asked for."""
+        `asked` is what differs between the request and what the caller of `race` asked for.
+        """
+        if not asked and _OF_RACE in (key or ""):
+            raise InputError("key must not contain the control character U+001F", field="key")
         with self._whole():
             decision = self.selector.decide(request)
             body = {**request.to_dict(), **_written(decision)}
             if key is not None:
-                body["asked"] = asked
+                body["asked"] = dict(asked)
             self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
         self._remember(decision)
         return decision
@@ -198,7 +203,7 @@ class Project:
         keys = [None] * k if key is None else [f"{key}{_OF_RACE}{number}" for number in range(k)]
         before = [] if key is None else self._raced_before(key, k)
         if before:
-            return [one.repeated(request, **asked) for one in before]
+            return [repeated_decision(one, request, **asked) for one in before]
         made: list[Decision] = []
         first = self.statistics.race_of(request.instance) if running or failed else None
         with self.journal.together():
@@ -207,16 +212,15 @@ class Project:
                 following = self.selector.joining(request, started, failed, free=k - len(made))
                 if following is None:
                     break
-                rivals = {} if first is None else {"race": first}
-                made.append(self._decide(following, own, {**rivals, **(note or {})}, asked))
+                joined = {**({} if first is None else {"race": first}), **(note or {})}
+                made.append(self.decide(following, key=own, note=joined, asked=asked))
                 first = made[0].id if first is None else first
         return made
 
-    def decided_before(self, keys: Sequence[str]) -> dict[str, KeyedDecision]:
-        found = self.journal.by_keys(self.number, EventKind.SELECT, keys) if keys else {}
-        return {key: KeyedDecision(key, event.body) for key, event in found.items()}
+    def decided_before(self, keys: Iterable[str | None]) -> dict[str | None, Event]:
+        return self.journal.by_keys(self.number, EventKind.SELECT, keys)
 
-    def _raced_before(self, key: str, k: int) -> list[KeyedDecision]:
+    def _raced_before(self, key: str, k: int) -> list[Event]:
         """Return the decisions of an earlier race of this key, also one of version 0.2.
 
         Version 0.2 separated the number by a blank, as it may be in the key of a select, and did not store
@@ -284,7 +288,7 @@ class Project:
 
         If `key` is repeated, nothing is learned, and the first number is returned.
         """
-        before = {} if key is None else self.journal.by_keys(self.number, EventKind.FIT, [key])
+        before = self.journal.by_keys(self.number, EventKind.FIT, [key])
         runs = RecordedRuns.of(scenario, known)
         for event in before.values():
             if RecordedRuns.from_dict(event.body).to_dict() != runs.to_dict():
@@ -417,10 +421,9 @@ class Project:
         return slices()
 
     def verify(self) -> int:
-        """Replay the project's whole history; return the number of events, or raise where it differs.
+        """Replay the history, since a compaction if there was one; return the number of events.
 
-        The resulting selector must equal the one in use bit for bit, and so must the statistics. A compacted
-        project is replayed from the compaction on.
+        Raises unless selector and statistics then equal those in use bit for bit.
         """
         count = 0
         with self._named():
@@ -438,24 +441,18 @@ class Project:
         return count
 
 
-class KeyedDecision(NamedTuple):
-    """A decision that was made for a key, and the body of its event."""
-
-    key: str
-    body: Mapping[str, Any]
-
-    def repeated(self, request: Request, **more: Any) -> Decision:
-        """Return the decision if this is the same request; seconds may be measured again, and differ."""
-        known = {**self.body, **self.body.get("asked", {})}
-        if more and "asked" not in self.body:  # a race of version 0.2
-            known = {name: self.body[name] for name in ("features", "instance")}
-        wanted = {**request.to_dict(), **more}
-        compared = (known.keys() & wanted.keys()) - {"spent", "feature_cost"}
-        differ = sorted(name for name in compared if known[name] != wanted[name])
-        if differ:
-            key = self.key.partition(_OF_RACE)[0]
-            raise RepeatedKeyError(f"key {key!r} was used before, with other {', '.join(differ)}")
-        return Decision.from_dict(self.body["decision"])
+def repeated_decision(made: Event, request: Request, **more: Any) -> Decision:
+    """Return an earlier decision if this is the same request; seconds may be measured again, and differ."""
+    known = {**made.body, **made.body.get("asked", {})}
+    if more and "asked" not in made.body:  # a race of version 0.2
+        known = {name: made.body[name] for name in ("features", "instance")}
+    wanted = {**request.to_dict(), **more}
+    compared = (known.keys() & wanted.keys()) - {"spent", "feature_cost"}
+    differ = sorted(name for name in compared if known[name] != wanted[name])
+    if differ:
+        key = (made.key or "").partition(_OF_RACE)[0]
+        raise RepeatedKeyError(f"key {key!r} was used before, with other {', '.join(differ)}")
+    return Decision.from_dict(made.body["decision"])
 
 
 def _written(decision: Decision | None) -> dict[str, Any]:

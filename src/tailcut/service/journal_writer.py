@@ -186,7 +186,10 @@ class JournalWriter:
             log.error("requests in progress take too long and are abandoned")
             return
         for project in self.projects.values():
-            project.try_to_keep()
+            try:
+                project.keep()
+            except JournalError:  # the events are all there, only the next start takes longer
+                log.exception("no snapshot of %s", project.name)
         self.journal.close()
 
     async def with_project(

@@ -133,9 +133,9 @@ class Launcher:
         module = program.entry.partition(":")[0] if isinstance(program, Call) else ""
         with self._lock:
             try:
-                self._living_server(module).hand_over(run)
+                socket.send_fds(self._living_server(module).control, [b"r"], [run.fileno()])
             except (BrokenPipeError, ConnectionResetError):
-                self._living_server(module).hand_over(run)
+                socket.send_fds(self._living_server(module).control, [b"r"], [run.fileno()])
 
     def _living_server(self, module: str) -> _ServerProcess:
         """Return the server for an entry point of a module, or with "" for programs of the system."""
@@ -192,10 +192,14 @@ class RunningProgram:
         self._since = time.monotonic()
         self.unread = False
         """Whether the request was not read to its end: nothing was started."""
-        # For the watchdog, see `WatchedRun`.
+        self.cancelled = False
+        # What the watchdog needs:
         self.inode = inode
+        """That of the supervisor's end of the run's socket, by which its supervisor is found."""
         self.left = math.inf if limits.wall is None else 2 * limits.wall + _ENOUGH
-        self.cancelled = self.tampered = False
+        """Seconds until the watchdog ends the run."""
+        self.tampered = False
+        """Whether the watchdog has ended it."""
         self._reading = threading.Lock()
         self._closing = threading.Lock()
         self._ended: Ended | LiveError | None = None
@@ -326,10 +330,6 @@ class _ServerProcess:
             raise (_PreloadClashError if answer["clash"] else LiveError)(answer["error"])
         self.method: str = answer["method"]
         self.base = None if answer["base"] is None else Path(answer["base"])
-
-    def hand_over(self, run: socket.socket) -> None:
-        """Send a descriptor of the socket."""
-        socket.send_fds(self.control, [b"r"], [run.fileno()])
 
     def end(self) -> None:
         """Close the socket, which ends the server, and wait for it; clean up if it was killed."""

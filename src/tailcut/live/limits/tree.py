@@ -120,20 +120,22 @@ def open_descriptors() -> set[int]:
     return found
 
 
+def _state(process: int) -> bytes:
+    """Return the letter of a process's state, X if it does not exist."""
+    try:
+        return _stat(process)[0]
+    except OSError:
+        return b"X"
+
+
 def is_alive(process: int) -> bool:
     """Return whether a process exists and is not a zombie."""
-    try:
-        return _stat(process)[0] not in (b"Z", b"X")
-    except OSError:
-        return False
+    return _state(process) not in (b"Z", b"X")
 
 
 def is_stopped(process: int) -> bool:
     """Return whether a process was stopped by a signal or by a tracer."""
-    try:
-        return _stat(process)[0] in (b"T", b"t")
-    except OSError:
-        return False
+    return _state(process) in (b"T", b"t")
 
 
 def cpu_clock(process: int) -> float:
