@@ -286,9 +286,8 @@ class Journal:
 
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
         """Yield the events of a project after number `after`, oldest first."""
-        query = f"{EVENTS} WHERE project = ? AND number > ? ORDER BY number"
         last = after
-        for row in self.each(query, project, after):
+        for row in self.each(f"{EVENTS} WHERE project = ? AND number > ? ORDER BY number", project, after):
             event = event_of(row)
             if event.number <= last:  # a damaged index may cause a loop
                 raise DamagedError(f"event {event.number} comes after event {last}", event=event.number)
@@ -306,18 +305,13 @@ class Journal:
         decision: int | None = None,
     ) -> list[Event]:
         """Return up to `limit` events beyond `cursor`; the last one's number is the next page's cursor."""
-        where, values = ["project = ?"], [project]
-        if cursor is not None:
-            where.append("number < ?" if newest_first else "number > ?")
-            values.append(cursor)
-        if decision is not None:
-            where.append("decision = ?")
-            values.append(decision)
-        if kinds:
-            where.append(f"kind IN ({_marks(kinds)})")
-        order = "DESC" if newest_first else "ASC"
-        query = f"{EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
-        return list(map(event_of, self.rows(query, *values, *(kind.value for kind in kinds), limit)))
+        beyond, order = ("number < ?", "DESC") if newest_first else ("number > ?", "ASC")
+        given = {"project = ?": project, beyond: cursor, "decision = ?": decision}
+        wanted: dict[str, Any] = {where: value for where, value in given.items() if value is not None}
+        where = " AND ".join([*wanted, *([f"kind IN ({_marks(kinds)})"] if kinds else [])])
+        query = f"{EVENTS} WHERE {where} ORDER BY number {order} LIMIT ?"
+        values = *wanted.values(), *(kind.value for kind in kinds), limit
+        return list(map(event_of, self.rows(query, *values)))
 
     def by_keys(self, project: int, kind: EventKind, keys: Iterable[str | None]) -> dict[str | None, Event]:
         """Return the events of one kind with these keys; no event is found by None."""

@@ -383,7 +383,7 @@ class Project:
         self._state = None
 
     def snapshot(self) -> Snapshot:
-        selector, statistics = self.selector, self.statistics
+        selector, statistics = self._current()
         return Snapshot(self._last, selector.to_bytes(), statistics.state())
 
     def keep(self) -> None:

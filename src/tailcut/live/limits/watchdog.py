@@ -42,12 +42,12 @@ class Watchdog:
         passed, self._before = now - self._before, now
         strikes = {}
         for server in filter(tree.is_stopped, servers):
-            _send(server, signal.SIGCONT)
+            _resume(server)
         for supervisor in filter(tree.is_stopped, _supervisors(servers)):
             strikes[supervisor] = self._strikes.get(supervisor, 0) + (passed < _GAP)
             if strikes[supervisor] >= _STRIKES:
                 _end_below(supervisor, runs)
-            _send(supervisor, signal.SIGCONT)
+            _resume(supervisor)
         self._strikes = strikes
         for run in runs:
             run.left = min(run.left - min(passed, _GAP), PATIENCE if run.cancelled else run.left)
@@ -94,6 +94,6 @@ def _end_overdue(run: RunningProgram, servers: Collection[int]) -> None:
     run.give_up()
 
 
-def _send(process: int, number: signal.Signals) -> None:
+def _resume(process: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
-        os.kill(process, number)
+        os.kill(process, signal.SIGCONT)
