@@ -57,9 +57,8 @@ def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) ->
     instances = sorted([*read.instances.values(), *read.recorded], key=lambda instance: instance.event)
     if any(run.status is Status.RATED for instance in instances for run in instance.runs):
         raise InputError("its runs were judged by losses: only runtimes can be taken over", field="loss")
-    columns, features = feature_table(
-        [instance.features for instance in instances], description.get("feature_names")
-    )
+    given = [instance.features for instance in instances]
+    columns, features = feature_table(given, description.get("feature_names"))
     names = tuple(name for name in columns if isinstance(name, str))
     if names and len(names) < len(columns):
         raise InputError("some features have names and others have none", field="features")

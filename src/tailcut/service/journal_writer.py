@@ -254,17 +254,12 @@ class JournalWriter:
             group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
 
     def _try(self, work: QueuedWork[Any]) -> None:
-        project = None
         try:
-            if work.name is None:
-                work.result = work.work()
-            else:
-                project = self._project(work.name)
-                work.result = work.work(project)
+            work.result = work.work() if work.name is None else work.work(self._project(work.name))
         except BaseException as error:
             work.error = error
-            if isinstance(error, DamagedError) and project is not None:
-                self._set_aside(project.name, error)
+            if isinstance(error, DamagedError) and work.name is not None:
+                self._set_aside(work.name, error)
 
     def _project(self, name: str) -> Project:
         if name in self.broken:

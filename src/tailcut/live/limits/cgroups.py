@@ -127,7 +127,6 @@ def has_memory(base: Path) -> bool:
 
 
 def _writable_groups() -> list[Path]:
-    """Return this process's own group and that group's parent, if they are writable."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
         own = next(line[3:] for line in lines if line.startswith("0::"))

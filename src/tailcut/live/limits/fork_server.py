@@ -59,11 +59,10 @@ class PreloadError(Exception):
 
 
 def preload(modules: Sequence[str], entry: str = "") -> None:
-    """Load the modules of entry points, for all that is forked from here; with `entry`, its own first.
+    """Load the modules of entry points, for all that is forked from here.
 
-    Some modules clash: one fails or crashes when another is already loaded, or changes `sys.path`, so that
-    the next imports the wrong module. Then each entry point has its own server, which loads its module, and
-    of the others only those that are compatible with it. This is tested in a forked process.
+    Some modules clash: one fails when another is already loaded, or changes `sys.path`. Then each `entry` has
+    its own server, which loads its module first, and of the others those that a fork shows compatible.
 
     >>> preload(["json", "json.decoder"])
     >>> preload(["json", "no_such_module"], entry="json")
