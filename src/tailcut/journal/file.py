@@ -168,9 +168,8 @@ class Journal:
         if self._db.execute("SELECT session FROM writer").fetchone() != (self._session,):
             self._roll_back()
             self.taken_over = True
-            raise JournalError(
-                f"{self.path}: another process has taken this state file over; stop and start again"
-            )
+            words = "another process has taken this state file over; stop and start again"
+            raise JournalError(f"{self.path}: {words}")
 
     def _roll_back(self) -> None:
         with contextlib.suppress(sqlite3.Error):  # some errors have rolled it back already
@@ -181,8 +180,7 @@ class Journal:
         """Write everything that is appended in this block as one transaction, durable when it ends.
 
         If it cannot be written, nothing is, and `JournalError` is raised at the end of the block at the
-        latest. If that error is `uncertain`, the last operation failed and everything may have been written:
-        the journal has what is true. A nested block is part of the outer one.
+        latest; if that is `uncertain`, everything may have been written. A nested block is part of the outer.
         """
         if self._undo is not None:
             yield
@@ -361,10 +359,7 @@ class Journal:
         *,
         base: bool = False,
     ) -> Iterator[None]:
-        """Store a snapshot, a piece of the selector at a time: whoever iterates decides when.
-
-        It replaces the previous one when it is complete, and not before.
-        """
+        """Store a snapshot piece by piece; it replaces the previous one only when it is complete."""
         found = self.rows("SELECT base FROM snapshots WHERE project = ? AND base <> ?", project, _BASE)
         place = _BASE if base else 2 - found[0][0] if found else 0
         yield from self._drop_pieces(project, place)

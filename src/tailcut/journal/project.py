@@ -221,10 +221,9 @@ class Project:
         return self.journal.by_keys(self.number, EventKind.SELECT, keys)
 
     def _raced_before(self, key: str, k: int) -> list[Event]:
-        """Return the decisions of an earlier race of this key, also one of version 0.2.
+        """Return the decisions of an earlier race of this key.
 
-        Version 0.2 separated the number by a blank, as it may be in the key of a select, and did not store
-        what was asked for.
+        Version 0.2 separated the number by a blank, as selects may, and did not store what was asked for.
         """
         for sign in (_OF_RACE, " "):
             keys = [f"{key}{sign}{number}" for number in range(k)]
@@ -337,10 +336,9 @@ class Project:
             # Only the first decision on an instance is stored with its features.
             own = self.selector.recall(made, event.body.get("features"), event.body["learned"])
         if isinstance(decision, Decision) and decision.to_dict() != own.to_dict():
-            raise UnknownDecisionError(
-                f"decision {number} ({decision.algorithm} on {decision.instance}) is not this project's: "
-                f"its own number {number} is {own.algorithm} on {own.instance}"
-            )
+            theirs, ours = (f"{one.algorithm} on {one.instance}" for one in (decision, own))
+            words = f"decision {number} ({theirs}) is not this project's: its own number {number} is {ours}"
+            raise UnknownDecisionError(words)
         return self.selector.explain(own, top=top)
 
     def _remember(self, decision: Decision | None) -> None:
@@ -394,10 +392,7 @@ class Project:
             self._held = self._last
 
     def try_to_keep(self) -> None:
-        """Write a snapshot if possible, or some of it; without it, only the next start takes longer.
-
-        What it holds is copied at once; a large one is written beside the following steps.
-        """
+        """Begin a snapshot, or write some more of it; without it, only the next start takes longer."""
         try:
             if self._slices is None:
                 self._slices = self._snapshot_in_slices()
@@ -409,6 +404,7 @@ class Project:
             self._slices = None
 
     def _snapshot_in_slices(self) -> Iterator[bool]:
+        """Copy what a snapshot holds at once, and return what writes it beside the following steps."""
         event, (selector, statistics) = self._last, self._current()
         self._tried = event
         pieces, counts = selector.to_pieces(file.PIECE), statistics.state()
@@ -505,15 +501,11 @@ def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selec
 
 
 def as_version_0_2(data: bytes) -> bytes:
-    """Return a selector's state without what version 0.2 did not keep of instances in flight.
-
-    A project that it wrote begins without that, and repeating its history gives it.
-    """
+    """Return a selector's state without what version 0.2 did not keep, and repeating its history gives."""
     state = unpack(data)
     for runs in ("waiting", "unsolved"):
-        state["pending"][runs] = {
-            name: column for name, column in state["pending"][runs].items() if name not in SINCE_0_3
-        }
+        columns = state["pending"][runs].items()
+        state["pending"][runs] = {name: column for name, column in columns if name not in SINCE_0_3}
     state["policy"] = {**(state["policy"] or {}), "at_hand": None}
     return pack(state)
 
@@ -558,10 +550,8 @@ def _same(event: Event, decision: Decision | None) -> Decision | None:
 
 
 def _different(event: Event, before: str, now: str) -> JournalError:
-    return JournalError(
-        f"event {event.number}: {before}, and {now} when repeated; "
-        "the journal was written by another version of Tailcut, or on another kind of machine"
-    )
+    reason = "the journal was written by another version of Tailcut, or on another kind of machine"
+    return JournalError(f"event {event.number}: {before}, and {now} when repeated; {reason}")
 
 
 def _words(decision: Mapping[str, Any] | None) -> str:

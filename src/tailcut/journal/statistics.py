@@ -78,10 +78,7 @@ class RuntimeBins:
         counts[min(max(place, 0), _BINS - 1)] += 1
 
     def curve(self) -> list[SurvivalStep]:
-        """Return the Kaplan-Meier estimate at the end of every bin in which a run was solved.
-
-        The first point is the beginning, the last the end of the last bin in which any run ended.
-        """
+        """Return the Kaplan-Meier estimate: its start, each bin with a solved run, the last bin with any."""
         at_risk = sum(self.solved) + sum(self.censored)
         if not at_risk:
             return []

@@ -31,8 +31,7 @@ from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.statistics import ServerMetrics
 
 GROUP = 256
-"""Approximate number of steps in a transaction, so that the first of them does not wait long, and clients
-that send batches can prepare the next one in the meantime."""
+"""Approximate number of steps in a transaction, so that the first of them does not wait long."""
 FAILED = 5.0
 """Seconds for which the service counts as failing after a group could not be written."""
 LATENCIES = 1_000

@@ -74,8 +74,7 @@ Name = Annotated[
 class Route(APIRoute):
     """A route whose body, if its endpoint has a parameter `body`, is read and checked here.
 
-    FastAPI describes these routes in the OpenAPI document. It would also fill in their arguments, but that
-    takes several times as long as a decision.
+    FastAPI would also fill in the arguments, but that takes several times as long as a decision.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
@@ -125,10 +124,7 @@ class Router(APIRouter):
     def work(
         self, method: str, path: str, schema: type[BaseModel], *, slow: bool = False, timed: bool = False
     ) -> Callable[[Endpoint], Endpoint]:
-        """Return a decorator for work on a project: the writer executes it, and its result is the response.
-
-        Its first parameter is the project, of which a request gives the name; the others are as for a route.
-        """
+        """Return a decorator for work on a project, its first parameter; what it returns is the response."""
 
         def decorator(work: Endpoint) -> Endpoint:
             async def endpoint(project: Name, shared: Shared, **given: Any) -> Response:

@@ -76,8 +76,7 @@ class KeptOutput:
 class Watch:
     """The limits of one run, and the times of the next samples.
 
-    The group counts what the tree misses, and the tree counts what has left the group; the larger figure
-    counts.
+    The group counts what the tree misses, the tree what has left the group: the larger figure counts.
     """
 
     def __init__(

@@ -63,7 +63,6 @@ def _prctl(option: int, value: int) -> None:
 
 
 def flush_c_output() -> None:
-    """Flush the output buffers of the C library."""
     _libc.fflush(None)
 
 
@@ -111,7 +110,6 @@ def _stat(process: int) -> list[bytes]:
 
 
 def open_descriptors() -> set[int]:
-    """Return the file descriptors of this process, those of the modules it has loaded among them."""
     found = set()
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         with suppress(OSError):  # the one that listed them
@@ -246,10 +244,7 @@ def memory_share(processes: Iterable[int]) -> Held:
 
 
 def files_in_memory(processes: Iterable[int], *, but: Collection[str] = ()) -> int:
-    """Return the bytes of the memfds and files in /dev/shm that processes hold open, mapped or not.
-
-    Files named in `but` are left out. What no process holds open is not found.
-    """
+    """Return the bytes of the memfds and files in /dev/shm, except `but`, that processes hold open."""
     sizes = {}
     for process in processes:
         with suppress(OSError):  # ended, or another user's
