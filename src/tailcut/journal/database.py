@@ -100,8 +100,8 @@ def connect(path: Path, mode: str, opened: contextlib.ExitStack, more: str = "")
 def connect_to_read(path: Path, opened: contextlib.ExitStack) -> sqlite3.Connection:
     """Open a file for reading, even if its folder cannot be written; `opened` closes it.
 
-    To read while another process writes, SQLite needs a shared-memory file in the same folder. If it cannot
-    be created, no process writes either, so the file itself is read, or a copy if there is a log to apply.
+    If SQLite cannot make its shared-memory file there, no process writes either, so the file itself is read,
+    or a copy if there is a log to apply.
     """
     db = connect(path, "ro", opened)
     try:
@@ -134,10 +134,8 @@ def check_format(path: Path, db: sqlite3.Connection) -> None:
     if version > FORMAT:
         raise JournalError(f"{path}: state format {version} is newer than this Tailcut's {FORMAT}")
     if version < FORMAT:
-        raise JournalError(
-            f"{path}: state format {version} is from before the first release and is not read any more; "
-            f"this Tailcut reads and writes format {FORMAT}"
-        )
+        words = f"state format {version} is from before the first release and is not read any more"
+        raise JournalError(f"{path}: {words}; this Tailcut reads and writes format {FORMAT}")
 
 
 def create(db: sqlite3.Connection) -> None:
@@ -196,10 +194,8 @@ class Ownership:
         """Raise unless the open files are still those at their paths."""
         for place, identity in self._opened.items():
             if _identity(place) != identity:
-                raise JournalError(
-                    f"{self.path}: {place.name} was removed or replaced while in use; "
-                    "put it back, or stop and start again"
-                )
+                words = "was removed or replaced while in use; put it back, or stop and start again"
+                raise JournalError(f"{self.path}: {place.name} {words}")
 
 
 def _identity(file: Path | int) -> tuple[int, int] | None:

@@ -82,8 +82,7 @@ class Journal:
         self._failure: JournalError | None = None
         """The first error of a write within `together`: the whole transaction is then unreliable."""
         self.taken_over = False
-        """Whether another process has opened the file for writing since: then this one may no longer
-        write."""
+        """Whether another process has opened the file for writing since, so that this one may not write."""
         self._session = secrets.token_hex(16)
         self._ownership: Ownership | None = None
         with contextlib.ExitStack() as opened, translated_errors(self.path):
@@ -169,9 +168,8 @@ class Journal:
         if self._db.execute("SELECT session FROM writer").fetchone() != (self._session,):
             self._roll_back()
             self.taken_over = True
-            raise JournalError(
-                f"{self.path}: another process has taken this state file over; stop and start again"
-            )
+            words = "another process has taken this state file over; stop and start again"
+            raise JournalError(f"{self.path}: {words}")
 
     def _roll_back(self) -> None:
         with contextlib.suppress(sqlite3.Error):  # some errors have rolled it back already
@@ -182,8 +180,7 @@ class Journal:
         """Write everything that is appended in this block as one transaction, durable when it ends.
 
         If it cannot be written, nothing is, and `JournalError` is raised at the end of the block at the
-        latest. If that error is `uncertain`, the last operation failed and everything may have been written:
-        the journal has what is true. A nested block is part of the outer one.
+        latest; if that is `uncertain`, everything may have been written. A nested block is part of the outer.
         """
         if self._undo is not None:
             yield
@@ -276,10 +273,7 @@ class Journal:
         return float(at) if isinstance(at, int | float) else 0.0
 
     def append(self, project: int, events: Iterable[NewEvent], *, at: float | None = None) -> int:
-        """Write events, all or none, and return the number of the last.
-
-        They are on disk then, or within `together`, when that block ends.
-        """
+        """Write events, all or none, and return the number of the last."""
         when = time.time() if at is None else at
         number = 0
         with self.transaction() as db:
@@ -290,9 +284,8 @@ class Journal:
 
     def events(self, project: int, after: int = 0) -> Iterator[Event]:
         """Yield the events of a project after number `after`, oldest first."""
-        query = f"{EVENTS} WHERE project = ? AND number > ? ORDER BY number"
         last = after
-        for row in self.each(query, project, after):
+        for row in self.each(f"{EVENTS} WHERE project = ? AND number > ? ORDER BY number", project, after):
             event = event_of(row)
             if event.number <= last:  # a damaged index may cause a loop
                 raise DamagedError(f"event {event.number} comes after event {last}", event=event.number)
@@ -309,27 +302,23 @@ class Journal:
         kinds: Sequence[EventKind] = (),
         decision: int | None = None,
     ) -> list[Event]:
-        """Return up to `limit` events after number `cursor`, in either direction.
+        """Return up to `limit` events beyond `cursor`; the last one's number is the next page's cursor."""
+        beyond, order = ("number < ?", "DESC") if newest_first else ("number > ?", "ASC")
+        given = {"project = ?": project, beyond: cursor, "decision = ?": decision}
+        wanted: dict[str, Any] = {where: value for where, value in given.items() if value is not None}
+        where = " AND ".join([*wanted, *([f"kind IN ({_marks(kinds)})"] if kinds else [])])
+        query = f"{EVENTS} WHERE {where} ORDER BY number {order} LIMIT ?"
+        values = *wanted.values(), *(kind.value for kind in kinds), limit
+        return list(map(event_of, self.rows(query, *values)))
 
-        `kinds` and `decision` narrow them down. The number of the last is the cursor of the next page.
-        """
-        where, values = ["project = ?"], [project]
-        if cursor is not None:
-            where.append("number < ?" if newest_first else "number > ?")
-            values.append(cursor)
-        if decision is not None:
-            where.append("decision = ?")
-            values.append(decision)
-        if kinds:
-            where.append(f"kind IN ({_marks(kinds)})")
-        order = "DESC" if newest_first else "ASC"
-        query = f"{EVENTS} WHERE {' AND '.join(where)} ORDER BY number {order} LIMIT ?"
-        return list(map(event_of, self.rows(query, *values, *(kind.value for kind in kinds), limit)))
-
-    def by_keys(self, project: int, kind: EventKind, keys: Sequence[str]) -> dict[str, Event]:
-        where = f"project = ? AND kind = ? AND key IN ({_marks(keys)})"
-        found = map(event_of, self.rows(f"{EVENTS} WHERE {where}", project, kind.value, *keys))
-        return {event.key: event for event in found if event.key is not None}
+    def by_keys(self, project: int, kind: EventKind, keys: Iterable[str | None]) -> dict[str | None, Event]:
+        """Return the events of one kind with these keys; no event is found by None."""
+        wanted = [key for key in keys if key is not None]
+        if not wanted:
+            return {}
+        where = f"project = ? AND kind = ? AND key IN ({_marks(wanted)})"
+        found = map(event_of, self.rows(f"{EVENTS} WHERE {where}", project, kind.value, *wanted))
+        return {event.key: event for event in found}
 
     def made(self, project: int, decision: int) -> Event | None:
         found = self.page(project, decision=decision, kinds=DECIDING, limit=1)
@@ -354,10 +343,11 @@ class Journal:
                 db.execute(f"DELETE FROM {table} WHERE project = ?", (project,))
             db.execute("DELETE FROM projects WHERE number = ?", (project,))
 
-    def keep_snapshot(self, project: int, snapshot: Snapshot) -> None:
+    def keep_snapshot(self, project: int, snapshot: Snapshot, *, base: bool = False) -> None:
         """Store the state of a project after an event, replacing the previous snapshot."""
+        event, selector, statistics = snapshot
         with self.together():
-            for _ in self.keep_in_slices(project, snapshot.event, snapshot.statistics, [snapshot.selector]):
+            for _ in self.keep_in_slices(project, event, statistics, [selector], base=base):
                 pass
 
     def keep_in_slices(
@@ -369,10 +359,7 @@ class Journal:
         *,
         base: bool = False,
     ) -> Iterator[None]:
-        """Store a snapshot, a piece of the selector at a time: whoever iterates decides when.
-
-        It replaces the previous one when it is complete, and not before.
-        """
+        """Store a snapshot piece by piece; it replaces the previous one only when it is complete."""
         found = self.rows("SELECT base FROM snapshots WHERE project = ? AND base <> ?", project, _BASE)
         place = _BASE if base else 2 - found[0][0] if found else 0
         yield from self._drop_pieces(project, place)
@@ -407,10 +394,8 @@ class Journal:
     def begin_from(self, project: int, snapshot: Snapshot) -> None:
         """Let a project's history begin with a snapshot: events before it may be dropped."""
         with self.together():
-            self.keep_snapshot(project, snapshot)
-            parts = [snapshot.selector]
-            for _ in self.keep_in_slices(project, snapshot.event, snapshot.statistics, parts, base=True):
-                pass
+            for base in (False, True):
+                self.keep_snapshot(project, snapshot, base=base)
 
     def base(self, project: int) -> Snapshot | None:
         """Return where the history of a compacted project begins; None if it is complete."""

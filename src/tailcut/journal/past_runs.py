@@ -47,19 +47,14 @@ def read_past_runs(path: Path) -> RecordedRuns:
 
 
 def runs_of_history(description: Mapping[str, Any], history: Iterable[Event]) -> RecordedRuns:
-    """Return all runs in the events of a project, including those learned by `fit`.
-
-    Each instance is one row. Of several slices of one solver, the most informative counts: the solved one, or
-    the longest.
-    """
+    """Return all runs in the events of a project, those learned by `fit` too: a row for each instance."""
     read = Instances(float(description["cutoff"]), schedules=True)
     read.take_all(history)
     instances = sorted([*read.instances.values(), *read.recorded], key=lambda instance: instance.event)
     if any(run.status is Status.RATED for instance in instances for run in instance.runs):
         raise InputError("its runs were judged by losses: only runtimes can be taken over", field="loss")
-    columns, features = feature_table(
-        [instance.features for instance in instances], description.get("feature_names")
-    )
+    given = [instance.features for instance in instances]
+    columns, features = feature_table(given, description.get("feature_names"))
     names = tuple(name for name in columns if isinstance(name, str))
     if names and len(names) < len(columns):
         raise InputError("some features have names and others have none", field="features")
@@ -180,11 +175,8 @@ def _matched(
     recorded = [name for column, name in enumerate(runs.algorithms) if known[:, column].any()]
     common = [name for name in recorded if name in selector.algorithms]
     if not common:
-        raise InputError(
-            f"{source}: nothing can be learned: it has runs of {_some(recorded)}, "
-            f"and none of {_some(selector.algorithms)}",
-            field="algorithms",
-        )
+        words = f"it has runs of {_some(recorded)}, and none of {_some(selector.algorithms)}"
+        raise InputError(f"{source}: nothing can be learned: {words}", field="algorithms")
     wanted = feature_names() if selector.needs_features else ()
     theirs = runs.feature_names
     runs = _with_solvers(runs, known, common)
@@ -227,11 +219,8 @@ def _with_features(source: str, runs: RecordedRuns, wanted: Sequence[str]) -> Re
     """Return the runs with these features, in this order; those not recorded are missing."""
     theirs = runs.feature_names or ()
     if wanted and theirs and not set(wanted).intersection(theirs):
-        raise InputError(
-            f"{source}: nothing can be learned: it has the features {_some(theirs)}, "
-            f"and none of {_some(wanted)}",
-            field="feature_names",
-        )
+        words = f"it has the features {_some(theirs)}, and none of {_some(wanted)}"
+        raise InputError(f"{source}: nothing can be learned: {words}", field="feature_names")
     if not set(wanted).intersection(theirs):
         return replace(runs, feature_names=None, features=np.empty((len(runs.features), 0)))
     features = np.full((len(runs.features), len(wanted)), np.nan)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Unpack
+from types import MappingProxyType
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,26 +157,30 @@ class Project:
         `key` is the caller's own name for this request: repeating it returns the first decision.
         """
         request = Request(features, **options)
-        before = {} if key is None else self.decided_before([key])
-        return before[key].repeated(request) if key in before else self.decide(request, key=key, note=note)
+        before = self.decided_before([key])
+        if key in before:
+            return repeated_decision(before[key], request)
+        return self.decide(request, key=key, note=note)
 
     def decide(
-        self, request: Request, *, key: str | None = None, note: Mapping[str, Any] | None = None
+        self,
+        request: Request,
+        *,
+        key: str | None = None,
+        note: Mapping[str, Any] | None = None,
+        asked: Mapping[str, Any] = MappingProxyType({}),
     ) -> Decision:
-        """Decide as `select`, for a complete `Request` and a key that is known to be new."""
-        if key is not None and _OF_RACE in key:
-            raise InputError("key must not contain the control character U+001F", field="key")
-        return self._decide(request, key, note, {})
+        """Decide as `select`, for a complete `Request` and a key that is known to be new.
 
-    def _decide(
-        self, request: Request, key: str | None, note: Mapping[str, Any] | None, asked: Mapping[str, Any]
-    ) -> Decision:
-        """Decide; `asked` is what differs between the request and what the caller asked for."""
+        `asked` is what differs between the request and what the caller of `race` asked for.
+        """
+        if not asked and _OF_RACE in (key or ""):
+            raise InputError("key must not contain the control character U+001F", field="key")
         with self._whole():
             decision = self.selector.decide(request)
             body = {**request.to_dict(), **_written(decision)}
             if key is not None:
-                body["asked"] = asked
+                body["asked"] = dict(asked)
             self._record(NewEvent(EventKind.SELECT, body, key, decision.id), note)
         self._remember(decision)
         return decision
@@ -198,7 +203,7 @@ class Project:
         keys = [None] * k if key is None else [f"{key}{_OF_RACE}{number}" for number in range(k)]
         before = [] if key is None else self._raced_before(key, k)
         if before:
-            return [one.repeated(request, **asked) for one in before]
+            return [repeated_decision(one, request, **asked) for one in before]
         made: list[Decision] = []
         first = self.statistics.race_of(request.instance) if running or failed else None
         with self.journal.together():
@@ -207,20 +212,18 @@ class Project:
                 following = self.selector.joining(request, started, failed, free=k - len(made))
                 if following is None:
                     break
-                rivals = {} if first is None else {"race": first}
-                made.append(self._decide(following, own, {**rivals, **(note or {})}, asked))
+                joined = {**({} if first is None else {"race": first}), **(note or {})}
+                made.append(self.decide(following, key=own, note=joined, asked=asked))
                 first = made[0].id if first is None else first
         return made
 
-    def decided_before(self, keys: Sequence[str]) -> dict[str, KeyedDecision]:
-        found = self.journal.by_keys(self.number, EventKind.SELECT, keys) if keys else {}
-        return {key: KeyedDecision(key, event.body) for key, event in found.items()}
+    def decided_before(self, keys: Iterable[str | None]) -> dict[str | None, Event]:
+        return self.journal.by_keys(self.number, EventKind.SELECT, keys)
 
-    def _raced_before(self, key: str, k: int) -> list[KeyedDecision]:
-        """Return the decisions of an earlier race of this key, also one of version 0.2.
+    def _raced_before(self, key: str, k: int) -> list[Event]:
+        """Return the decisions of an earlier race of this key.
 
-        Version 0.2 separated the number by a blank, as it may be in the key of a select, and did not store
-        what was asked for.
+        Version 0.2 separated the number by a blank, as selects may, and did not store what was asked for.
         """
         for sign in (_OF_RACE, " "):
             keys = [f"{key}{sign}{number}" for number in range(k)]
@@ -284,7 +287,7 @@ class Project:
 
         If `key` is repeated, nothing is learned, and the first number is returned.
         """
-        before = {} if key is None else self.journal.by_keys(self.number, EventKind.FIT, [key])
+        before = self.journal.by_keys(self.number, EventKind.FIT, [key])
         runs = RecordedRuns.of(scenario, known)
         for event in before.values():
             if RecordedRuns.from_dict(event.body).to_dict() != runs.to_dict():
@@ -333,10 +336,9 @@ class Project:
             # Only the first decision on an instance is stored with its features.
             own = self.selector.recall(made, event.body.get("features"), event.body["learned"])
         if isinstance(decision, Decision) and decision.to_dict() != own.to_dict():
-            raise UnknownDecisionError(
-                f"decision {number} ({decision.algorithm} on {decision.instance}) is not this project's: "
-                f"its own number {number} is {own.algorithm} on {own.instance}"
-            )
+            theirs, ours = (f"{one.algorithm} on {one.instance}" for one in (decision, own))
+            words = f"decision {number} ({theirs}) is not this project's: its own number {number} is {ours}"
+            raise UnknownDecisionError(words)
         return self.selector.explain(own, top=top)
 
     def _remember(self, decision: Decision | None) -> None:
@@ -379,7 +381,7 @@ class Project:
         self._state = None
 
     def snapshot(self) -> Snapshot:
-        selector, statistics = self.selector, self.statistics
+        selector, statistics = self._current()
         return Snapshot(self._last, selector.to_bytes(), statistics.state())
 
     def keep(self) -> None:
@@ -390,10 +392,7 @@ class Project:
             self._held = self._last
 
     def try_to_keep(self) -> None:
-        """Write a snapshot if possible, or some of it; without it, only the next start takes longer.
-
-        What it holds is copied at once; a large one is written beside the following steps.
-        """
+        """Begin a snapshot, or write some more of it; without it, only the next start takes longer."""
         try:
             if self._slices is None:
                 self._slices = self._snapshot_in_slices()
@@ -405,6 +404,7 @@ class Project:
             self._slices = None
 
     def _snapshot_in_slices(self) -> Iterator[bool]:
+        """Copy what a snapshot holds at once, and return what writes it beside the following steps."""
         event, (selector, statistics) = self._last, self._current()
         self._tried = event
         pieces, counts = selector.to_pieces(file.PIECE), statistics.state()
@@ -417,10 +417,9 @@ class Project:
         return slices()
 
     def verify(self) -> int:
-        """Replay the project's whole history; return the number of events, or raise where it differs.
+        """Replay the history, since a compaction if there was one; return the number of events.
 
-        The resulting selector must equal the one in use bit for bit, and so must the statistics. A compacted
-        project is replayed from the compaction on.
+        Raises unless selector and statistics then equal those in use bit for bit.
         """
         count = 0
         with self._named():
@@ -438,24 +437,18 @@ class Project:
         return count
 
 
-class KeyedDecision(NamedTuple):
-    """A decision that was made for a key, and the body of its event."""
-
-    key: str
-    body: Mapping[str, Any]
-
-    def repeated(self, request: Request, **more: Any) -> Decision:
-        """Return the decision if this is the same request; seconds may be measured again, and differ."""
-        known = {**self.body, **self.body.get("asked", {})}
-        if more and "asked" not in self.body:  # a race of version 0.2
-            known = {name: self.body[name] for name in ("features", "instance")}
-        wanted = {**request.to_dict(), **more}
-        compared = (known.keys() & wanted.keys()) - {"spent", "feature_cost"}
-        differ = sorted(name for name in compared if known[name] != wanted[name])
-        if differ:
-            key = self.key.partition(_OF_RACE)[0]
-            raise RepeatedKeyError(f"key {key!r} was used before, with other {', '.join(differ)}")
-        return Decision.from_dict(self.body["decision"])
+def repeated_decision(made: Event, request: Request, **more: Any) -> Decision:
+    """Return an earlier decision if this is the same request; seconds may be measured again, and differ."""
+    known = {**made.body, **made.body.get("asked", {})}
+    if more and "asked" not in made.body:  # a race of version 0.2
+        known = {name: made.body[name] for name in ("features", "instance")}
+    wanted = {**request.to_dict(), **more}
+    compared = (known.keys() & wanted.keys()) - {"spent", "feature_cost"}
+    differ = sorted(name for name in compared if known[name] != wanted[name])
+    if differ:
+        key = (made.key or "").partition(_OF_RACE)[0]
+        raise RepeatedKeyError(f"key {key!r} was used before, with other {', '.join(differ)}")
+    return Decision.from_dict(made.body["decision"])
 
 
 def _written(decision: Decision | None) -> dict[str, Any]:
@@ -508,15 +501,11 @@ def begun(description: Mapping[str, Any], found: Snapshot | None) -> tuple[Selec
 
 
 def as_version_0_2(data: bytes) -> bytes:
-    """Return a selector's state without what version 0.2 did not keep of instances in flight.
-
-    A project that it wrote begins without that, and repeating its history gives it.
-    """
+    """Return a selector's state without what version 0.2 did not keep, and repeating its history gives."""
     state = unpack(data)
     for runs in ("waiting", "unsolved"):
-        state["pending"][runs] = {
-            name: column for name, column in state["pending"][runs].items() if name not in SINCE_0_3
-        }
+        columns = state["pending"][runs].items()
+        state["pending"][runs] = {name: column for name, column in columns if name not in SINCE_0_3}
     state["policy"] = {**(state["policy"] or {}), "at_hand": None}
     return pack(state)
 
@@ -561,10 +550,8 @@ def _same(event: Event, decision: Decision | None) -> Decision | None:
 
 
 def _different(event: Event, before: str, now: str) -> JournalError:
-    return JournalError(
-        f"event {event.number}: {before}, and {now} when repeated; "
-        "the journal was written by another version of Tailcut, or on another kind of machine"
-    )
+    reason = "the journal was written by another version of Tailcut, or on another kind of machine"
+    return JournalError(f"event {event.number}: {before}, and {now} when repeated; {reason}")
 
 
 def _words(decision: Mapping[str, Any] | None) -> str:

@@ -72,17 +72,13 @@ class RuntimeBins:
         return {"solved": [*self.solved], "censored": [*self.censored]}
 
     def add(self, seconds: float, *, solved: bool) -> None:
-        """Count a run that was solved, or stopped, after so many seconds."""
         share = seconds / self.cutoff
         place = 0 if share <= 0.0 else math.ceil(_BINS * (1.0 + math.log10(share) / _DECADES)) - 1
         counts = self.solved if solved else self.censored
         counts[min(max(place, 0), _BINS - 1)] += 1
 
     def curve(self) -> list[SurvivalStep]:
-        """Return the Kaplan-Meier estimate at the end of every bin in which a run was solved.
-
-        The first point is the beginning, the last the end of the last bin in which any run ended.
-        """
+        """Return the Kaplan-Meier estimate: its start, each bin with a solved run, the last bin with any."""
         at_risk = sum(self.solved) + sum(self.censored)
         if not at_risk:
             return []
@@ -255,12 +251,10 @@ class ProjectStatistics:
 
     def _continue(self, after: int, following: Mapping[str, Any] | None, at: float) -> None:
         run = self.open.pop(after, None)
-        if run is None:
-            return
-        if following is None:
-            self._finish(self._counts_of(run), PENALTY * run.cutoff, at, solved=False)
-        else:
+        if run is not None and following is not None:
             self._start(following, at)
+        elif run is not None:
+            self._finish(self._counts_of(run), PENALTY * run.cutoff, at, solved=False)
 
     def _finish(self, counts: AlgorithmCounts, loss: float, at: float, *, solved: bool) -> None:
         self.instances += 1

@@ -91,13 +91,11 @@ class Tokens:
         """Create a token and return it; it cannot be retrieved later."""
         wanted = sorted(set(scopes))
         if not _NAME.fullmatch(name):
-            raise InputError(
-                f"name of a token must be letters, digits and . _ -, at most 64, got {name!r}", field="name"
-            )
+            words = f"name of a token must be letters, digits and . _ -, at most 64, got {name!r}"
+            raise InputError(words, field="name")
         if not wanted or set(wanted) - set(SCOPES):
-            raise InputError(
-                f"scopes must be of {', '.join(SCOPES)}, got {', '.join(wanted) or 'none'}", field="scopes"
-            )
+            words = f"scopes must be of {', '.join(SCOPES)}, got {', '.join(wanted) or 'none'}"
+            raise InputError(words, field="scopes")
         token = PREFIX + secrets.token_urlsafe(32)
         with self._open("rw") as db:
             if db.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)).fetchone():

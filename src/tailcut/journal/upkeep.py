@@ -93,9 +93,9 @@ def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
         os.link(partial, out)  # unlike a renaming, it replaces nothing
     except FileExistsError:
         raise InputError(f"{out}: the file already exists") from None
+    except TailcutError:
+        raise
     except OSError as error:
-        if isinstance(error, TailcutError):
-            raise
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     finally:
         partial.unlink(missing_ok=True)
@@ -262,7 +262,8 @@ class _History:
             case EventKind.SELECT:
                 self._decide(event)
             case EventKind.OBSERVE:
-                self._observe(event)
+                self._check_observed(body["decision"])
+                repeat(self.selector, event)
             case EventKind.PROCEED:
                 raise JournalError("how a schedule continued cannot be repeated after what was dropped")
             case EventKind.FIT:  # perhaps of fewer runs than before
@@ -287,10 +288,8 @@ class _History:
         self.selector.decide(replace(request, among=[made.algorithm]))
         self._made[made.id] = made.algorithm
 
-    def _observe(self, event: Event) -> None:
-        number = event.body["decision"]
+    def _check_observed(self, number: int) -> None:
         if number in self._ambiguous:
             raise JournalError(f"decision {number} was made twice: it is not known whose outcome this is")
         if number not in self.statistics.pending:
             raise JournalError(f"decision {number} does not wait for an outcome")
-        self.selector.observe(number, event.outcome())

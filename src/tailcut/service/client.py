@@ -56,9 +56,8 @@ class Client:
             raise InputError(f"address {address!r}: {error}", field="address") from None
         if not token.isascii() or not token.isprintable() or " " in token:
             # Without the token: http.client would show it in full.
-            raise InputError(
-                "token must be letters, digits and signs, without blanks or line ends", field="token"
-            )
+            words = "token must be letters, digits and signs, without blanks or line ends"
+            raise InputError(words, field="token")
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connect: Callable[[], http.client.HTTPConnection] = lambda: kind(host, port, timeout=timeout)
         self._address = f"{parts.scheme}://{host}:{port or kind.default_port}"  # no user, no password
@@ -143,8 +142,7 @@ class Client:
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the descriptions of all projects."""
-        projects: list[dict[str, Any]] = self.call("GET", "/projects")["projects"]
-        return projects
+        return list(self.call("GET", "/projects")["projects"])
 
 
 class RemoteProject:
@@ -177,8 +175,7 @@ class RemoteProject:
         """Decide as `Selector.race`; a `key` is generated unless you pass one."""
         body = _with_key(key, features, **options)
         body |= {"k": k, "running": dict(running or {}), "failed": dict(failed or {})}
-        response = self._post("/race", body)
-        return [self._decision(decision) for decision in response["decisions"]]
+        return [self._decision(decision) for decision in self._post("/race", body)["decisions"]]
 
     def select_batch(self, requests: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Decide for several instances: each request holds keywords of `select`.
@@ -274,9 +271,8 @@ class RemoteProject:
         """Return the number of a decision; raise if it is that of another project or selector."""
         origin = decision.origin if isinstance(decision, Decision) else None
         if origin is not None and origin.maker not in (0, self._identity):
-            raise UnknownDecisionError(
-                f"decision {number_of(decision)} was not made by the project {self.name!r}"
-            )
+            words = f"decision {number_of(decision)} was not made by the project {self.name!r}"
+            raise UnknownDecisionError(words)
         return number_of(decision)
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -337,11 +333,9 @@ def _item_error(response: Mapping[str, Any]) -> ServiceError | None:
 def _content(status: int, data: bytes) -> Any:
     """Return the JSON of a response; raise if it is an error."""
     if 300 <= status < 400:
-        raise ServiceError(
-            f"the service answered {status}, a redirection, which is not followed: the token "
-            "would go elsewhere; give the address it leads to",
-            status=status,
-        )
+        words = f"the service answered {status}, a redirection, which is not followed: "
+        words += "the token would go elsewhere; give the address it leads to"
+        raise ServiceError(words, status=status)
     try:
         content = json.loads(data)
         if status < 300:

@@ -226,11 +226,8 @@ def _host(header: str) -> str:
 class LimitedConnection(HttpToolsProtocol):
     """A connection with limits on the size of its requests and the time they take to arrive.
 
-    With httptools, uvicorn has neither of them. Its limit on connections, `limit_concurrency`, answers
-    further requests with 503; here an idle connection makes room instead.
-
-    `idle` holds the connections that wait for their next request, the one that has waited longest first; if
-    there are more than `most` connections, that one is closed.
+    With httptools, uvicorn has neither of them. Where its `limit_concurrency` would answer with 503, here the
+    first of the `idle` connections, which has waited longest, is closed if there are more than `most`.
     """
 
     def __init__(

@@ -31,8 +31,7 @@ from tailcut.service.service_limits import ServiceLimits
 from tailcut.service.statistics import ServerMetrics
 
 GROUP = 256
-"""Approximate number of steps in a transaction, so that the first of them does not wait long, and clients
-that send batches can prepare the next one in the meantime."""
+"""Approximate number of steps in a transaction, so that the first of them does not wait long."""
 FAILED = 5.0
 """Seconds for which the service counts as failing after a group could not be written."""
 LATENCIES = 1_000
@@ -254,17 +253,12 @@ class JournalWriter:
             group[0].future.get_loop().call_soon_threadsafe(_deliver, group)
 
     def _try(self, work: QueuedWork[Any]) -> None:
-        project = None
         try:
-            if work.name is None:
-                work.result = work.work()
-            else:
-                project = self._project(work.name)
-                work.result = work.work(project)
+            work.result = work.work() if work.name is None else work.work(self._project(work.name))
         except BaseException as error:
             work.error = error
-            if isinstance(error, DamagedError) and project is not None:
-                self._set_aside(project.name, error)
+            if isinstance(error, DamagedError) and work.name is not None:
+                self._set_aside(work.name, error)
 
     def _project(self, name: str) -> Project:
         if name in self.broken:

@@ -106,10 +106,8 @@ def described(error: TailcutError) -> dict[str, Any]:
         status = 507
         message = "the server's disk is full: nothing was changed; free some room and try again"
     elif isinstance(error, JournalError) and error.uncertain:
-        message = (
-            "the server could not finish writing its state: it is unknown whether this was done; "
-            "repeat it with the same key"
-        )
+        message = "the server could not finish writing its state: it is unknown whether this was done; "
+        message += "repeat it with the same key"
     elif isinstance(error, JournalError):  # without details about the server's disk
         message = "the server cannot write its state at the moment: nothing was changed; try again"
     return {"status": status, "message": message, "field": field}

@@ -24,8 +24,8 @@ from starlette.types import Receive, Scope, Send
 
 from tailcut.catalogue import find_all
 from tailcut.errors import InputError, JournalError, TailcutError
-from tailcut.journal import Journal, Project
-from tailcut.journal.project import KeyedDecision, make
+from tailcut.journal import Event, Journal, Project
+from tailcut.journal.project import make, repeated_decision
 from tailcut.policies.recorded_runs import RecordedRuns
 from tailcut.service import request_bodies as bodies
 from tailcut.service import responses
@@ -74,8 +74,7 @@ Name = Annotated[
 class Route(APIRoute):
     """A route whose body, if its endpoint has a parameter `body`, is read and checked here.
 
-    FastAPI describes these routes in the OpenAPI document. It would also fill in their arguments, but that
-    takes several times as long as a decision.
+    FastAPI would also fill in the arguments, but that takes several times as long as a decision.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
@@ -125,10 +124,7 @@ class Router(APIRouter):
     def work(
         self, method: str, path: str, schema: type[BaseModel], *, slow: bool = False, timed: bool = False
     ) -> Callable[[Endpoint], Endpoint]:
-        """Return a decorator for work on a project: the writer executes it, and its result is the response.
-
-        Its first parameter is the project, of which a request gives the name; the others are as for a route.
-        """
+        """Return a decorator for work on a project, its first parameter; what it returns is the response."""
 
         def decorator(work: Endpoint) -> Endpoint:
             async def endpoint(project: Name, shared: Shared, **given: Any) -> Response:
@@ -196,8 +192,7 @@ def select(project: Project, body: bodies.SelectBody) -> dict[str, Any]:
     It is on disk before the response. With a `key` the request may be sent again, after a lost connection for
     example: the response is the same.
     """
-    before = {} if body.key is None else project.decided_before([body.key])
-    return _decide(project, body, before)
+    return _decide(project, body, project.decided_before([body.key]))
 
 
 @step.work("POST", "/race", model("RaceResponse", decisions=[DecisionResponse]), timed=True)
@@ -219,10 +214,10 @@ def select_batch(project: Project, body: bodies.SelectBatchBody) -> dict[str, An
 
     There is a decision for each request, or what was wrong with it; one does not hinder the others.
     """
-    keys = Counter(request.key for request in body.requests if request.key is not None)
-    before, answers = project.decided_before(list(keys)), []
+    keys = Counter(request.key for request in body.requests)
+    before, answers = project.decided_before(keys), []
     for request in body.requests:
-        if request.key is not None and keys[request.key] > 1:  # this batch may have used it
+        if keys[request.key] > 1:  # this batch may have used it
             before |= project.decided_before([request.key])
         decision, error = _attempt(partial(_decide, project, request, before))
         answers.append({"decision": decision, "error": error})
@@ -281,11 +276,11 @@ async def fit(project: Name, body: bodies.FitBody, shared: Shared) -> Response:
     return json_response(await shared.writer.with_project(project, work, slow=True))
 
 
-def _decide(kept: Project, request: bodies.SelectBody, before: dict[str, KeyedDecision]) -> dict[str, Any]:
+def _decide(kept: Project, request: bodies.SelectBody, before: dict[str | None, Event]) -> dict[str, Any]:
     """Return the decision for a request: a new one, or the one already made for its key."""
     asked = request.request()
     if request.key in before:
-        return response_of(before[request.key].repeated(asked), repeated=True)
+        return response_of(repeated_decision(before[request.key], asked), repeated=True)
     check_room(kept, request.features)
     return response_of(kept.decide(asked, key=request.key), repeated=False)
 

@@ -57,7 +57,6 @@ class Group:
         return 0.0
 
     def ran_out_of_memory(self) -> bool:
-        """Return whether the kernel ended processes of the group because of its memory limit."""
         with suppress(OSError):
             events = dict(line.split() for line in (self.folder / "memory.events").read_text().splitlines())
             return int(events.get("oom_kill", "0")) > 0
@@ -92,7 +91,6 @@ def _remove(folder: Path) -> None:
 
 
 def remove_all(base: Path) -> None:
-    """End all processes in the groups below `base` and remove the groups."""
     for _ in range(100):
         end_group(base)
         _remove(base)
@@ -102,7 +100,6 @@ def remove_all(base: Path) -> None:
 
 
 def make_base() -> Path | None:
-    """Create a group for the runs' groups; None if that does not work."""
     candidates = []
     for parent in _writable_groups():
         base = parent / f"tailcut-{os.getpid()}-{os.urandom(4).hex()}"
@@ -127,7 +124,6 @@ def has_memory(base: Path) -> bool:
 
 
 def _writable_groups() -> list[Path]:
-    """Return this process's own group and that group's parent, if they are writable."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
         own = next(line[3:] for line in lines if line.startswith("0::"))

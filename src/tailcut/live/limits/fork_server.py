@@ -59,11 +59,10 @@ class PreloadError(Exception):
 
 
 def preload(modules: Sequence[str], entry: str = "") -> None:
-    """Load the modules of entry points, for all that is forked from here; with `entry`, its own first.
+    """Load the modules of entry points, for all that is forked from here.
 
-    Some modules clash: one fails or crashes when another is already loaded, or changes `sys.path`, so that
-    the next imports the wrong module. Then each entry point has its own server, which loads its module, and
-    of the others only those that are compatible with it. This is tested in a forked process.
+    Some modules clash: one fails when another is already loaded, or changes `sys.path`. Then each `entry` has
+    its own server, which loads its module first, and of the others those that a fork shows compatible.
 
     >>> preload(["json", "json.decoder"])
     >>> preload(["json", "no_such_module"], entry="json")
@@ -118,9 +117,7 @@ class ForkServer:
     def __init__(self, front: socket.socket, lifeline: int, base: Path | None) -> None:
         tree.adopt_orphans()
         tree.set_name("tailcut-server")
-        self._front = front
-        self._lifeline = lifeline
-        self._base = base
+        self._front, self._lifeline, self._base = front, lifeline, base
         self._runs: dict[int, SupervisedRun] = {}
         """By the pidfd of the supervisor."""
         self._started = 0
@@ -160,7 +157,7 @@ class ForkServer:
         try:
             message, descriptors, _, _ = socket.recv_fds(self._front, 1, 1)
         except ConnectionResetError:
-            return False
+            message = b""
         if not message:
             return False
         if not descriptors:
@@ -196,7 +193,7 @@ class ForkServer:
             lifelines = (self._lifeline, os.pidfd_open(server))
             if os.getppid() == server:
                 group = None if self._base is None else self._base / name
-                Supervisor(run, group, lifelines=lifelines, leave_open=self._preloaded).keep()
+                Supervisor(run, group, lifelines, self._preloaded).keep()
                 with suppress(ProcessLookupError):
                     signal.pidfd_send_signal(lifelines[1], signal.SIGCONT)  # its solver may have stopped it
             code = 0
@@ -218,9 +215,8 @@ class ForkServer:
             self._end_strays(None if self._base is None else self._base / ended.name)
         with ended.run, suppress(OSError):
             if os.WIFEXITED(status) and status != 0:  # a mistake or lack of something here, not the solver's
-                wire.send(
-                    ended.run, {"error": "the process that watched the run failed; standard error says how"}
-                )
+                words = "the process that watched the run failed; standard error says how"
+                wire.send(ended.run, {"error": words})
 
     def _end_strays(self, group: Path | None) -> None:
         """End all processes below this one that have no supervisor."""

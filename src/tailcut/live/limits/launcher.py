@@ -70,11 +70,7 @@ class Launcher:
         """Whether the watchdog's thread runs."""
 
     def start(
-        self,
-        program: Command | Call,
-        limits: ResourceLimits,
-        *,
-        keep_output: int = 16 * 2**20,
+        self, program: Command | Call, limits: ResourceLimits, *, keep_output: int = 16 * 2**20
     ) -> RunningProgram:
         """Start a program; `keep_output` bytes of its output are kept, the rest is discarded.
 
@@ -133,9 +129,9 @@ class Launcher:
         module = program.entry.partition(":")[0] if isinstance(program, Call) else ""
         with self._lock:
             try:
-                self._living_server(module).hand_over(run)
+                socket.send_fds(self._living_server(module).control, [b"r"], [run.fileno()])
             except (BrokenPipeError, ConnectionResetError):
-                self._living_server(module).hand_over(run)
+                socket.send_fds(self._living_server(module).control, [b"r"], [run.fileno()])
 
     def _living_server(self, module: str) -> _ServerProcess:
         """Return the server for an entry point of a module, or with "" for programs of the system."""
@@ -182,20 +178,22 @@ class RunningProgram:
     def __init__(
         self,
         supervisor: socket.socket,
-        on_end: Callable[[RunningProgram], None],
+        forget: Callable[[RunningProgram], None],
         limits: ResourceLimits,
         inode: int,
     ) -> None:
-        self._supervisor = supervisor
-        self._on_end = on_end
-        self._limits = limits
+        self._supervisor, self._forget, self._limits = supervisor, forget, limits
         self._since = time.monotonic()
         self.unread = False
         """Whether the request was not read to its end: nothing was started."""
-        # For the watchdog, see `WatchedRun`.
+        self.cancelled = False
+        # What the watchdog needs:
         self.inode = inode
+        """That of the supervisor's end of the run's socket, by which its supervisor is found."""
         self.left = math.inf if limits.wall is None else 2 * limits.wall + _ENOUGH
-        self.cancelled = self.tampered = False
+        """Seconds until the watchdog ends the run."""
+        self.tampered = False
+        """Whether the watchdog has ended it."""
         self._reading = threading.Lock()
         self._closing = threading.Lock()
         self._ended: Ended | LiveError | None = None
@@ -233,7 +231,7 @@ class RunningProgram:
                 finally:  # also when interrupted: half an outcome cannot be read on
                     with self._closing:
                         self._supervisor.close()
-                    self._on_end(self)
+                    self._forget(self)
         finally:
             self._reading.release()
         if isinstance(self._ended, LiveError):
@@ -272,15 +270,9 @@ class RunningProgram:
         wall = time.monotonic() - self._since
         return Ended(
             ending=Ending.CANCELLED if self.cancelled else Ending.CRASHED,
-            exit_code=None,
             signal=signal.SIGKILL,
             cpu=min(wall, self._limits.cpu or math.inf),
             wall=wall,
-            waited=0.0,
-            peak_memory=0,
-            output=b"",
-            output_truncated=False,
-            errors=b"",
             detail=_KILLED,
             tampered=not self.cancelled,
         )
@@ -291,8 +283,6 @@ class _PreloadClashError(LiveError):
 
 
 class _ServerProcess:
-    """The server's process and the socket to it."""
-
     def __init__(self, preload: Sequence[str], use_cgroups: bool, entry: str) -> None:
         _require_linux()
         self.control, far = socket.socketpair()
@@ -327,10 +317,6 @@ class _ServerProcess:
         self.method: str = answer["method"]
         self.base = None if answer["base"] is None else Path(answer["base"])
 
-    def hand_over(self, run: socket.socket) -> None:
-        """Send a descriptor of the socket."""
-        socket.send_fds(self.control, [b"r"], [run.fileno()])
-
     def end(self) -> None:
         """Close the socket, which ends the server, and wait for it; clean up if it was killed."""
         self.control.close()
@@ -354,21 +340,15 @@ def _require_linux() -> None:
     try:
         os.close(os.pidfd_open(os.getpid()))
     except (AttributeError, OSError) as error:
-        raise UnsupportedSystemError(
-            "running solvers under limits needs Linux 5.3 or newer with pidfd_open"
-        ) from error
+        words = "running solvers under limits needs Linux 5.3 or newer with pidfd_open"
+        raise UnsupportedSystemError(words) from error
 
 
 def _request(program: Command | Call, limits: ResourceLimits, keep_output: int) -> dict[str, Any]:
-    environment = dict(os.environ) | dict(program.environment or {})
-    request = {
-        "limits": asdict(limits),
-        "keep_output": keep_output,
-        "folder": str(program.folder or Path.cwd()),
-        "environment": environment,
-    }
+    environment = {**os.environ, **(program.environment or {})}
+    folder = str(program.folder or Path.cwd())
+    request = {"limits": asdict(limits), "keep_output": keep_output, "folder": folder}
     if isinstance(program, Command):
-        return request | {"argv": program.argv}
-    single = dict.fromkeys(BLAS_THREADS, "1")
-    call = {"entry": program.entry, "arguments": program.arguments, "environment": single | environment}
-    return request | call
+        return {**request, "environment": environment, "argv": program.argv}
+    environment = {**dict.fromkeys(BLAS_THREADS, "1"), **environment}
+    return {**request, "environment": environment, "entry": program.entry, "arguments": program.arguments}

@@ -40,11 +40,9 @@ class StartUp:
         self.time = time.monotonic()
         self.resident = 0
         """The most memory, in KiB, that the process had held when it was entered."""
-        self.entered = False
-        self.over = False
-        """Whether nothing more will be reported, because the program has been entered."""
-        self.failure = ""
-        self._text = b""
+        self.entered = self.over = False
+        """Whether it is about to be entered; and whether nothing more will be reported."""
+        self.failure, self._text = "", b""
 
     def read(self) -> None:
         """Read what has been reported since."""
@@ -73,8 +71,7 @@ def become(
 ) -> NoReturn:
     """Turn this forked process into the solver.
 
-    When all is ready, one line of JSON is written to the pipe `report`: the CPU seconds since the fork and
-    since the process joined its group, the time, and the memory. These do not count as the solver's. A second
+    When all is ready, a line of JSON in the pipe `report` says what does not count as the solver's; a second
     line follows if it could not be started after all. Then, or when it is entered, the pipe is closed.
     """
     code = 1

@@ -49,8 +49,7 @@ class KeptOutput:
 
     def __init__(self, pipe: int, size: int, *, last: bool = False) -> None:
         os.set_blocking(pipe, False)
-        self.pipe = pipe
-        self.kept = bytearray()
+        self.pipe, self.kept = pipe, bytearray()
         self.truncated = False
         """Whether there was more than the first bytes that are kept."""
         self._size, self._last = size, last
@@ -77,8 +76,7 @@ class KeptOutput:
 class Watch:
     """The limits of one run, and the times of the next samples.
 
-    The group counts what the tree misses, and the tree counts what has left the group; the larger figure
-    counts.
+    The group counts what the tree misses, the tree what has left the group: the larger figure counts.
     """
 
     def __init__(
@@ -176,16 +174,9 @@ class Supervisor:
     """One run, from its request to its report; its process adopts orphans and ends with it."""
 
     def __init__(
-        self,
-        run: socket.socket,
-        group: Path | None,
-        *,
-        lifelines: Collection[int],
-        leave_open: Collection[int],
+        self, run: socket.socket, group: Path | None, lifelines: Collection[int], leave_open: Collection[int]
     ) -> None:
-        self._run = run
-        self._lifelines = lifelines
-        self._leave_open = leave_open
+        self._run, self._lifelines, self._leave_open = run, lifelines, leave_open
         self._request, _, _ = wire.receive(run)
         self._limits = ResourceLimits(**self._request["limits"])
         self._group: cgroups.Group | None = None
@@ -197,7 +188,6 @@ class Supervisor:
         self._verdict: Ending | None = None
 
     def _start(self) -> None:
-        """Fork the solver."""
         pipes = [os.pipe() for _ in range(3)]
         supervisor = os.getpid()
         self._main = os.fork()

@@ -63,7 +63,6 @@ def _prctl(option: int, value: int) -> None:
 
 
 def flush_c_output() -> None:
-    """Flush the output buffers of the C library."""
     _libc.fflush(None)
 
 
@@ -111,7 +110,6 @@ def _stat(process: int) -> list[bytes]:
 
 
 def open_descriptors() -> set[int]:
-    """Return the file descriptors of this process, those of the modules it has loaded among them."""
     found = set()
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208
         with suppress(OSError):  # the one that listed them
@@ -120,20 +118,22 @@ def open_descriptors() -> set[int]:
     return found
 
 
+def _state(process: int) -> bytes:
+    """Return the letter of a process's state, X if it does not exist."""
+    try:
+        return _stat(process)[0]
+    except OSError:
+        return b"X"
+
+
 def is_alive(process: int) -> bool:
     """Return whether a process exists and is not a zombie."""
-    try:
-        return _stat(process)[0] not in (b"Z", b"X")
-    except OSError:
-        return False
+    return _state(process) not in (b"Z", b"X")
 
 
 def is_stopped(process: int) -> bool:
     """Return whether a process was stopped by a signal or by a tracer."""
-    try:
-        return _stat(process)[0] in (b"T", b"t")
-    except OSError:
-        return False
+    return _state(process) in (b"T", b"t")
 
 
 def cpu_clock(process: int) -> float:
@@ -244,10 +244,7 @@ def memory_share(processes: Iterable[int]) -> Held:
 
 
 def files_in_memory(processes: Iterable[int], *, but: Collection[str] = ()) -> int:
-    """Return the bytes of the memfds and files in /dev/shm that processes hold open, mapped or not.
-
-    Files named in `but` are left out. What no process holds open is not found.
-    """
+    """Return the bytes of the memfds and files in /dev/shm, except `but`, that processes hold open."""
     sizes = {}
     for process in processes:
         with suppress(OSError):  # ended, or another user's

@@ -40,7 +40,6 @@ class ResourceLimits:
 
 
 def _seconds(name: str, value: float | None) -> float | None:
-    """Return `value` as a float, or say what is wrong with it."""
     if value is None:
         return None
     if isinstance(value, int | float) and 0 < value < math.inf:
@@ -126,30 +125,30 @@ class Ending(enum.StrEnum):
     """`RunningProgram.cancel` was called, or the `Launcher` was closed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """The outcome of a run that has ended."""
 
     ending: Ending
-    exit_code: int | None
+    exit_code: int | None = None
     """What the program returned; None unless it finished."""
-    signal: int | None
+    signal: int | None = None
     """The signal that ended the program; None if it finished or did not start."""
     cpu: float
     """CPU seconds of all its processes, from the moment the program or function was entered."""
     wall: float
     """Seconds from that moment until its first process had ended."""
-    waited: float
+    waited: float = 0.0
     """Seconds that its processes were ready but had no processor; known for runs with both time limits."""
-    peak_memory: int
+    peak_memory: int = 0
     """Bytes; a higher peak between two samples of a tree of several processes may be missed."""
-    output: bytes
+    output: bytes = b""
     """The beginning of its output."""
-    output_truncated: bool
+    output_truncated: bool = False
     """Whether it printed more than was kept."""
-    errors: bytes
+    errors: bytes = b""
     """The end of its standard error."""
-    detail: str
+    detail: str = ""
     """How it ended: 'no such program: foo'; empty if it finished."""
     tampered: bool = False
     """Whether the processes that watched it were stopped or killed, as a rule by the program itself. If they

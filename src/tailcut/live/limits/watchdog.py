@@ -12,9 +12,12 @@ import signal
 import time
 from collections.abc import Collection
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from tailcut.live.limits import tree
+
+if TYPE_CHECKING:
+    from tailcut.live.limits.launcher import RunningProgram
 
 TICK = 0.2
 """Seconds between two looks."""
@@ -26,21 +29,6 @@ _GAP = 1.0
 """After so many seconds without a look this process was stopped itself, as by a batch system: no strike."""
 
 
-class WatchedRun(Protocol):
-    """What the watchdog sees of a run."""
-
-    inode: int
-    """That of the supervisor's end of the run's socket, by which its supervisor is found."""
-    left: float
-    """Seconds until the run is ended from here."""
-    cancelled: bool
-    tampered: bool
-    """Whether it was ended from here."""
-
-    def give_up(self) -> None:
-        """Have those who wait for the run wait no longer."""
-
-
 class Watchdog:
     """Looks at the servers, their supervisors and the runs, each time `look` is called."""
 
@@ -48,18 +36,18 @@ class Watchdog:
         self._before = time.monotonic()
         self._strikes: dict[int, int] = {}
 
-    def look(self, servers: Collection[int], runs: Collection[WatchedRun]) -> None:
+    def look(self, servers: Collection[int], runs: Collection[RunningProgram]) -> None:
         """Resume what is stopped, and end runs whose supervisors cannot be kept working."""
         now = time.monotonic()
         passed, self._before = now - self._before, now
         strikes = {}
         for server in filter(tree.is_stopped, servers):
-            _send(server, signal.SIGCONT)
+            _resume(server)
         for supervisor in filter(tree.is_stopped, _supervisors(servers)):
             strikes[supervisor] = self._strikes.get(supervisor, 0) + (passed < _GAP)
             if strikes[supervisor] >= _STRIKES:
                 _end_below(supervisor, runs)
-            _send(supervisor, signal.SIGCONT)
+            _resume(supervisor)
         self._strikes = strikes
         for run in runs:
             run.left = min(run.left - min(passed, _GAP), PATIENCE if run.cancelled else run.left)
@@ -81,7 +69,7 @@ def _holds(process: int, inode: int) -> bool:
     return False
 
 
-def _end_below(supervisor: int, runs: Collection[WatchedRun]) -> None:
+def _end_below(supervisor: int, runs: Collection[RunningProgram]) -> None:
     """End all processes of a stopped supervisor's run; resumed, it reports what they used."""
     for run in runs:
         run.tampered |= _holds(supervisor, run.inode)
@@ -91,7 +79,7 @@ def _end_below(supervisor: int, runs: Collection[WatchedRun]) -> None:
         time.sleep(0.005)
 
 
-def _end_overdue(run: WatchedRun, servers: Collection[int]) -> None:
+def _end_overdue(run: RunningProgram, servers: Collection[int]) -> None:
     """End a run that its supervisor should have ended; if nobody reports that either, with the server."""
     own = [process for process in _supervisors(servers) if _holds(process, run.inode)]
     if own and not run.tampered:
@@ -106,6 +94,6 @@ def _end_overdue(run: WatchedRun, servers: Collection[int]) -> None:
     run.give_up()
 
 
-def _send(process: int, number: signal.Signals) -> None:
+def _resume(process: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
-        os.kill(process, number)
+        os.kill(process, signal.SIGCONT)
