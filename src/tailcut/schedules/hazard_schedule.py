@@ -15,15 +15,7 @@ from tailcut.policies.policy import Choice, Offered, Policy, RecordedOutcomes
 from tailcut.representation import Pipeline
 from tailcut.schedules.curves import CUTS, Curves, InstancesInFlight, View, forecasts, passed
 from tailcut.schedules.hazards import Hardness, Hazards
-from tailcut.schedules.planner import (
-    SLICED,
-    WHOLE,
-    Calibration,
-    Plan,
-    Planner,
-    rehearse_sliced,
-    rehearse_whole,
-)
+from tailcut.schedules.planner import REHEARSALS, Calibration, Plan, Planner
 from tailcut.schedules.race import Lane, Race
 from tailcut.schedules.survival_forest import SurvivalForest
 from tailcut.state import expect
@@ -338,7 +330,7 @@ class HazardSchedule(Policy):
         self.forest.weigh(evidence.by_near, evidence.by_hardness)
         planner = Planner(view.curves, (self.penalty - 1.0) * cutoff, np.zeros(len(seconds), dtype=np.bool_))
         everything = self.penalty * cutoff
-        for kind, rehearse in ((SLICED, rehearse_sliced), (WHOLE, rehearse_whole)):
+        for kind, rehearse in enumerate(REHEARSALS):
             promised, paid = rehearse(view, planner, seconds, solved, cutoff)
             self.calibration.note(kind, promised / everything, paid / everything)
 

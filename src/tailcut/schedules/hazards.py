@@ -17,18 +17,10 @@ averaged over the classes of hardness, and V the variance of v, an unknown with 
 u g / (1 + f V) and its variance falls by u^2 f / (1 + f V). A curvature f by itself divides the variance of
 the common level, in which all intervals of a run meet, by 1 + f u.
 
-Algorithms that fail on the same instances fail together, in one of two ways:
-
-    odds    In some classes the log-odds of a solution are shifted equally at all times: an algorithm that
-            fails quickly says that the others will take longer or fail, but not when they would solve (a
-            discrete frailty, in the language of survival analysis).
-    times   In others every algorithm takes about the same time, up to a factor: where one has run for a
-            while unsuccessfully, no other is likely to solve within less, but may soon after. Its log-runtime
-            is logistic around that of the class (accelerated failure times).
-
-Similar solvers are more of the second kind: running one after the other for short times gains little, and a
-long run is worth more than the first kind would say. How common each class is, is learned, and the failures
-on an instance say which classes it may belong to.
+Algorithms that fail on the same instances fail together, in one of two ways
+(docs/background/tailcut-schedule.md): in some classes the log-odds of a solution are shifted equally at all
+times (a discrete frailty, in the language of survival analysis); in others every algorithm takes about the
+same time, up to a factor (accelerated failure times). How common each class is, is learned.
 """
 
 from __future__ import annotations

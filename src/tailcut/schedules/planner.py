@@ -10,11 +10,10 @@ of instances more likely, for all algorithms at once. Compared are all plans of 
 (`tailcut.numerics.plan_kernels`). After a failure the plan is made again, so what is carried out is deeper
 than what was looked ahead. Looking further ahead gains nothing: docs/background/research.md.
 
-How the actual cost of plans compares with the expected one is learned by kind of plan: the best of thousands
-of plans looks better than it is, the best of a few whole runs hardly does. So where all outcomes of an
-instance are known, both kinds are tried on it, and new ones are compared by what they promise times what such
-promises have cost. Plans that were really carried out are no such evidence: each is of one kind only, and
-luck decides which kind looks better (docs/background/research.md).
+The best of thousands of plans looks better than it is, the best of a few whole runs hardly does. So where all
+outcomes of an instance are known, both kinds are tried on it, and new ones are compared by what they promise
+times what such promises have cost. Plans that were really carried out are no such evidence: each is of one
+kind only, and luck decides which kind looks better (docs/background/research.md).
 """
 
 from __future__ import annotations
@@ -143,6 +142,10 @@ def rehearse_whole(
     best = int(losses.argmin())
     fine = solved[best] and seconds[best] <= cutoff
     return Rehearsal(float(losses[best]), float(seconds[best]) if fine else cutoff + planner.unsolved)
+
+
+REHEARSALS = (rehearse_sliced, rehearse_whole)
+"""How each kind of plan is tried: `SLICED`, then `WHOLE`."""
 
 
 class Calibration(Stateful):

@@ -1,14 +1,9 @@
 """Races: what to run on a free core while other algorithms run on the same instance.
 
-Given the class of an instance, runs are independent. So the chance that nobody has solved it by some time is,
-in each class, the product over the cores. From that follows what an instance of each class will cost if the
-free core does nothing. Weighed by it, the classes are those of the instances for which a further run matters:
-an algorithm that solves what the others solve, too, gains little there; one that complements them gains most.
-With these weights, a free core is planned as if it were alone (`tailcut.schedules.planner`).
-
-The others do what they are known to do: a busy core ends its run at its budget, and then it takes the best
-run for the rest. What is planned for one core changes what is best for another, so all of them are planned in
-turn, twice. Only the next run is made; when a run ends, its core is planned again.
+Given the class of an instance, runs are independent, so the chance that nobody has solved it by some time is,
+in each class, the product over the cores. The classes are weighed by what an instance of each will cost if
+the free core does nothing, and with these weights it is planned as if it were alone. All cores are planned in
+turn, twice: docs/background/tailcut-schedule.md says why.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 It keeps instances with all that is known about every algorithm on each, and grows trees on their features.
 Every run has a slope g and a curvature h: those of its log-likelihood with respect to a shift of its
-algorithm's log-odds, marginal over the classes of hardness, given that the runs before it on the same
-instance had failed. So an algorithm that is run after others, on the harder instances, is not blamed for
-that. Runs that were recorded, whatever the others did, are taken together: each given all others. A node
-moves the shift of an algorithm by sum (g - h shift) / (sum h + w) from that of its parent, and a split is
-worth the sum over both sides and all algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of
-`tailcut.models.trees`, with target g / h and weight h. The forest says three things of a new instance:
+algorithm's log-odds, given that the runs before it on the same instance had failed or, if it was recorded,
+given all others (docs/background/tailcut-schedule.md). A node moves the shift of an algorithm by
+sum (g - h shift) / (sum h + w) from that of its parent, and a split is worth the sum over both sides and all
+algorithms of (sum (g - h shift))^2 / (sum h + w): the trees of `tailcut.models.trees`, with target g / h and
+weight h. The forest says three things of a new instance:
 
     shift    what to add to the log-odds of each algorithm
     classes  how hard it may be: as hard as the instances that are like it
@@ -137,8 +136,7 @@ class SurvivalForest(InstanceRows[PastRuns]):
 
     def shift(self, x: Array) -> Array:
         """Return what to add to the log-odds of each algorithm on `x`, shape (K,); without features, 0."""
-        known = self.grown and len(x)
-        return self.forest.mean(x) if known else np.zeros(self._room.end.shape[1])
+        return self.forest.mean(x) if self.grown and len(x) else np.zeros(self._room.end.shape[1])
 
     def near(self, x: Array) -> Near:
         """Return the instances most similar to `x`, except itself; without features, none."""
@@ -225,7 +223,6 @@ class SurvivalForest(InstanceRows[PastRuns]):
         If the latest instances are kept, it replaces an earlier one with the same features.
         """
         row = self._rows.get(x.tobytes())
-        room = self._room
         if row is None and not first:
             return
         if row is None or (first and self.latest and not recorded):
@@ -237,6 +234,7 @@ class SurvivalForest(InstanceRows[PastRuns]):
             room.x[row], room.end[row], room.solved[row], room.order[row] = x, 0.0, False, 0
             self._rows[x.tobytes()] = row
             self._latest = None
+        room = self._room
         tables = (room.end, room.solved.view(np.uint8), room.order, room.classes)
         keep_run(*tables, row, algorithm, end, solved, recorded, classes)
 
