@@ -22,8 +22,8 @@ CORE = {
     "types",
 }
 """What a reader needs to understand how a decision is made: packages or modules."""
-MAX_LINES, MAX_FILES, MAX_CORE_LINES = 42_800, 220, 8_610
-"""These go down with the code, never up; the goal is 38,000 lines, 8,500 of them in the core."""
+MAX_LINES, MAX_FILES, MAX_CORE_LINES = 38_000, 200, 8_500
+"""A part that adds more than fits takes something else away."""
 
 
 def sizes() -> dict[str, tuple[int, int]]:
