@@ -62,7 +62,7 @@ def test_it_is_learned_once_for_each_source_and_left_overs_are_reported(tmp_path
             recorded_cutoff=60.0,
             cutoff=60.0,
         )
-        assert report.words() == [
+        assert report.describe() == [
             "warm start: 80 runs on 40 instances learned from here",
             "warm start: without recorded runs: c",
             "warm start: recorded solvers that are not here: z",
@@ -123,7 +123,7 @@ def test_a_source_that_changed_after_an_interruption_is_left_as_it_is(
         changed = replace(recorded(), features=recorded().features + 1.0)
         report = learn_past_runs(project, "here", lambda: changed, names("x", "y"))
         assert report.runs == 60
-        assert "has changed since a part of it was learned" in report.words()[-1]
+        assert "has changed since a part of it was learned" in report.describe()[-1]
         assert len(list(project.history())) == 1
 
 
@@ -144,7 +144,7 @@ def test_another_cutoff_is_said(tmp_path: Path, cutoff: float, word: str) -> Non
     with Journal(tmp_path / "state.db") as journal:
         report = learn_past_runs(begin(journal), "here", lambda: recorded(cutoff=cutoff), names("x"))
         assert report.runs == 80
-        assert word in report.words()[-1]
+        assert word in report.describe()[-1]
 
 
 def test_features_that_nobody_computes_are_left_over(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def fit(
         names = kept.selector.feature_names
         report = learn_past_runs(kept, str(source.resolve()), lambda: read_past_runs(source), lambda: names)
         kept.keep()
-    show(report.as_dict(), report.words(), as_json=as_json)
+    show(report.as_dict(), report.describe(), as_json=as_json)
 
 
 @app.command()
@@ -82,7 +82,7 @@ def repair(file: FileArgument, as_json: JSON = False) -> None:
     from tailcut.journal.upkeep import repair_file
 
     found = repair_file(file)
-    _print_projects(found, [one.words() for one in found], as_json)
+    _print_projects(found, [one.describe() for one in found], as_json)
 
 
 @app.command()

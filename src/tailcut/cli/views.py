@@ -102,14 +102,14 @@ class QuietView(StreamObserver, AbstractContextManager["QuietView"]):
     def solver_removed(self, solver: str) -> None:
         _say(f"solver {solver} is not in the portfolio any more")
 
-    def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
+    def solver_quarantined(self, solver: str, words: str) -> None:  # noqa: ARG002
         _say(f"WARNING: {words}")
 
     def noted(self, words: str) -> None:
         _say(words)
 
     def warm_started(self, report: WarmStart) -> None:
-        for line in report.words():
+        for line in report.describe():
             _say(line)
 
     def stream_started(self, totals: Totals, n_instances: int | None) -> None:

@@ -105,7 +105,7 @@ class WarmStart:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-    def words(self) -> list[str]:
+    def describe(self) -> list[str]:
         if self.earlier:
             return [f"warm start: {self.source} was learned before ({self.runs} runs)"]
         lines = [f"{self.runs} runs on {self.instances} instances learned from {self.source}"]

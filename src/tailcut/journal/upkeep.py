@@ -160,7 +160,7 @@ class Repaired(NamedTuple):
     problem: str | None = None
     """Why it cannot be repaired; None if it is intact now."""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         if self.problem is not None:
             return f"{self.project}: cannot be repaired: {self.problem}"
         if not self.dropped:

@@ -23,7 +23,7 @@ class StreamObserver:
     def solver_removed(self, solver: str) -> None:
         """Handle a solver of the state file that is no longer in the portfolio."""
 
-    def solver_put_aside(self, solver: str, words: str) -> None:
+    def solver_quarantined(self, solver: str, words: str) -> None:
         """Handle a solver that is set aside, now or since an earlier call, and the reason."""
 
     def noted(self, words: str) -> None:
@@ -130,7 +130,7 @@ class Totals(StreamObserver):
                 lines.append(f"no answer at all from {name} in {runs} printed: {one.said}")
         return lines
 
-    def solver_put_aside(self, solver: str, words: str) -> None:  # noqa: ARG002
+    def solver_quarantined(self, solver: str, words: str) -> None:  # noqa: ARG002
         self.problems.append(words)
 
     def features_started(self, record: InstanceRecord) -> None:

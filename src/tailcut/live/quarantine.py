@@ -199,7 +199,7 @@ class Quarantine:
         self._solvers[solver] = quarantined
         self._project.remark({"aside": quarantined._asdict()})
         for observer in self._observers:
-            observer.solver_put_aside(solver, str(quarantined))
+            observer.solver_quarantined(solver, str(quarantined))
         if len(self._project.selector.algorithms) == 1:
             raise LiveError(
                 f"{self._portfolio.file}: no solver is left: {quarantined}; completed work is kept"
@@ -247,7 +247,7 @@ def still_quarantined(
             project.remark({"back": solver})
             del quarantine[solver]
         elif known is not None:
-            observer.solver_put_aside(solver, str(one))
+            observer.solver_quarantined(solver, str(one))
     if quarantine and not set(portfolio.solvers) - set(quarantine):
         raise InputError(f"{portfolio.file}: no solver is left: {'; '.join(map(str, quarantine.values()))}")
     return quarantine
