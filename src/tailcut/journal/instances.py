@@ -1,8 +1,7 @@
 """The one fold of a project's events into instances: the runs on each, their times, and the result.
 
-It follows from the events alone, so it can be read while another process writes them. Reports, estimates,
-`tailcut watch` and warm starts read it; `tailcut.journal.statistics` counts separately, because it must fit
-into a snapshot and outlive the events of a compacted project.
+Reports, estimates, `tailcut watch` and warm starts read it; `tailcut.journal.statistics` counts separately,
+because it must fit into a snapshot and outlive the events of a compacted project.
 """
 
 from __future__ import annotations

@@ -133,9 +133,8 @@ def learn_past_runs(
     read: Callable[[], RecordedRuns],
     feature_names: Callable[[], Sequence[str] | None],
 ) -> WarmStart:
-    """Let a project learn recorded runs, once for each `source`, in pieces of bounded size.
+    """Let a project learn recorded runs, once for each `source`; repeated, the call learns what is missing.
 
-    After an interruption, repeating the call learns the missing pieces. Nothing is read if there are none.
     `feature_names` returns which features the project will see; None: all recorded ones.
     """
     before = _learned_before(project, source)

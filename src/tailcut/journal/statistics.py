@@ -1,8 +1,4 @@
-"""Statistics of a project, updated event by event.
-
-The statistics have a bounded size, whatever the number of events, and are stored with each snapshot. They
-follow from the events alone, so replaying them restores the statistics.
-"""
+"""Statistics of a project, updated event by event and stored with each snapshot, so of a bounded size."""
 
 from __future__ import annotations
 
@@ -278,10 +274,7 @@ class ProjectStatistics:
 
     @property
     def par10(self) -> float | None:
-        """PAR10 so far: mean seconds per instance, an unsolved one counting ten times its cutoff.
-
-        None if losses count instead of runtimes.
-        """
+        """PAR10 so far, in seconds; None if losses count instead of runtimes."""
         return self.loss / self.instances if self.instances and self.mean_loss is None else None
 
     @property

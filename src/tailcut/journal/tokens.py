@@ -1,8 +1,7 @@
 """Tokens: who may read and who may write, kept as hashes in the state file.
 
-A token is 256 random bits, so its plain SHA-256 is as good as a slow hash: slow hashes protect passwords,
-which can be guessed. Tokens may be created and revoked while another process writes events: SQLite lets the
-two take turns.
+A token is 256 random bits, so a plain SHA-256 is as good as a slow hash, which is for what can be guessed.
+Tokens may be created and revoked while another process writes events.
 """
 
 from __future__ import annotations

@@ -104,12 +104,14 @@ def write_lines(lines: Iterable[Mapping[str, Any]], out: Path) -> None:
 def compact(journal: Journal, names: Sequence[str] = ()) -> Iterator[Compacted]:
     """Replace each project's events by a snapshot, and free the space.
 
-    Remarks, decisions that wait or may continue, and the decisions for the latest keys are kept. Projects
-    whose users rely on their history (`tailcut run`, `tailcut measure`) are unchanged.
+    Remarks, decisions that wait or may continue, and those for the latest keys are kept. Projects whose users
+    rely on their history (`tailcut run`, `tailcut measure`) are unchanged.
     """
-    for name in _chosen(
-        journal, names, lambda description: "selector" in description and not description.get(NEEDS_HISTORY)
-    ):
+
+    def suits(description: Mapping[str, Any]) -> bool:
+        return "selector" in description and not description.get(NEEDS_HISTORY)
+
+    for name in _chosen(journal, names, suits):
         project = Project(journal, name)
         number, snapshot, statistics = project.number, project.snapshot(), project.statistics
         waiting = {*statistics.pending, *statistics.open}

@@ -294,11 +294,7 @@ def _with_key(key: str | None, *request: Any, **more: Any) -> dict[str, Any]:
 
 
 def _new_key() -> str:
-    """Return a key that is used only once.
-
-    It begins with the time: in the journal's index, new keys are then next to each other. Keys in no order
-    would change a page of it each.
-    """
+    """Return a new key. It begins with the time, so that new keys share a page of the journal's index."""
     return f"{time.time_ns():016x}{secrets.token_hex(8)}"
 
 

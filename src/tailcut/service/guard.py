@@ -108,8 +108,7 @@ class Guard:
     """Checks every request before its route.
 
     `hosts` are the host names that this server accepts, None for any. This defeats DNS rebinding, where the
-    name of another site points here. Starlette's TrustedHostMiddleware would answer 400 in plain text; a
-    refusal here is a 421 like all other errors, and is counted and logged.
+    name of another site points here.
     """
 
     app: ASGIApp

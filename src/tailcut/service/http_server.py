@@ -175,7 +175,6 @@ def accepted_hosts(host: str, more: list[str]) -> frozenset[str] | None:
 
 
 def is_local(host: str) -> bool:
-    """Return whether a server on this address is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

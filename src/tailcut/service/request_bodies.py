@@ -129,7 +129,6 @@ class SelectBody(Body):
     key: Key = None
 
     def request(self) -> Request:
-        """Return the request; null is a missing value."""
         features: Any = self.features
         return Request(features, self.instance, self.cutoff, self.among, self.spent, self.feature_cost)
 

@@ -317,11 +317,9 @@ def check_cells(algorithms: int, features: int, settings: dict[str, Any], pendin
         (algorithms * features**2, limits.CELLS, f"{algorithms} algorithms", "number of them"),
     ):
         if numbers > most:
-            raise InputError(
-                f"features: {features} of them for {of} are too many for this server, which keeps {most} "
-                f"numbers at most; give a smaller {advice}",
-                field="features",
-            )
+            words = f"features: {features} of them for {of} are too many for this server, which keeps {most} "
+            words += f"numbers at most; give a smaller {advice}"
+            raise InputError(words, field="features")
 
 
 manage = Router("/v1", "projects")

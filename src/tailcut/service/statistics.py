@@ -102,10 +102,7 @@ class _Estimate:
 
 
 class Estimates:
-    """Estimates of what single algorithms would have cost, one at a time for each project, and cached.
-
-    Each is computed in a separate process, so that it does not block the server.
-    """
+    """Estimates of what single algorithms would have cost, made in other processes, one for each project."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._estimates = path, dict[str, _Estimate]()
@@ -176,7 +173,6 @@ class ServerMetrics:
         self._durations.labels(method, route).observe(seconds)
 
     def text(self, projects: Iterable[Project]) -> str:
-        """Return the metrics of projects and what was counted here in the text format."""
         registry = CollectorRegistry()
 
         def counter(name: str, meaning: str, *labels: str) -> Counter:

@@ -1,9 +1,8 @@
 """Control groups, version 2: the kernel keeps the processes of a run together, counts and ends them.
 
-A group counts the CPU time of every process that was ever in it, ends all its processes in one step, and,
-where the memory controller is available, holds them to a limit of memory. A group can be created if the
-folder of this process's own group, or of that group's parent, is writable: as root, in a delegated systemd
-unit (`systemd-run --user --scope`), in some containers. This is tested by trying it.
+Where the memory controller is available, it also holds them to a limit of memory. A group can be created if
+the folder of this process's own group, or of that group's parent, is writable: as root, in a delegated
+systemd unit (`systemd-run --user --scope`), in some containers. This is tested by trying it.
 """
 
 from __future__ import annotations

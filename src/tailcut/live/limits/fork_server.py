@@ -235,7 +235,6 @@ class ForkServer:
 
 
 def _method(base: Path | None, *, wanted: bool) -> str:
-    """Return in words how limits are enforced here."""
     if base is None:
         why = "no control group can be made here" if wanted else "control groups are not wanted"
         return f"process tree (adopted orphans, CPU clocks, memory looked up; {why})"

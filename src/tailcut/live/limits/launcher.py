@@ -51,9 +51,8 @@ class Launcher:
     """
 
     def __init__(self, *, preload: Sequence[str] = (), cgroups: bool = True) -> None:
-        """Prepare; `preload` names the modules that a `Call` then finds loaded.
+        """Prepare; `preload` names the modules that a `Call` then finds loaded, its own first if they clash.
 
-        If they clash, each `Call` is forked from a server that has loaded its own module first.
         `cgroups=False` uses no control groups, even if they are available.
         """
         if isinstance(preload, str):
@@ -334,7 +333,6 @@ class _ServerProcess:
 
 
 def _require_linux() -> None:
-    """Raise `UnsupportedSystemError` unless this system can enforce limits."""
     if not sys.platform.startswith("linux"):
         raise UnsupportedSystemError(f"running solvers under limits needs Linux, this is {sys.platform}")
     try:

@@ -110,10 +110,7 @@ def prepare_all() -> None:
 
 
 def _settle(folder: str, streams: tuple[int, int]) -> None:
-    """Give the process its own session, streams and folder, and the usual signals.
-
-    This uses little of Python, because every page of memory that is written must be copied first.
-    """
+    """Set session, streams, folder and signals, with little of Python: written pages must be copied first."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, descriptor in enumerate((nothing, *streams)):
@@ -157,7 +154,6 @@ def _why_not(program: str, error: OSError) -> str:
 
 
 def _function(entry: str) -> EntryPoint:
-    """Find the function; a module that was not preloaded is imported now."""
     module, _, path = entry.partition(":")
     try:
         function: EntryPoint = operator.attrgetter(path)(importlib.import_module(module))

@@ -1,9 +1,8 @@
 """The processes below this one: their CPU time, their memory, and an end to all of them.
 
-This process must have called `adopt_orphans`: then whatever a solver starts stays below it, even a process
-that detaches itself from its parent, its session and its terminal. Nothing else is needed, so this works for
-every user on every Linux. `cgroups` does the same at less cost. The system calls that Python's standard
-library lacks are here too.
+This process must have called `adopt_orphans`: then whatever a solver starts stays below it, even what has
+detached itself. This works for every user on every Linux; `cgroups` does the same at less cost. The system
+calls that Python's standard library lacks are here too.
 """
 
 from __future__ import annotations
@@ -137,9 +136,7 @@ def is_stopped(process: int) -> bool:
 
 
 def cpu_clock(process: int) -> float:
-    """Return the CPU seconds of all threads of a process, running and ended, to the nanosecond.
-
-    It can still be read while the process is a zombie; afterwards OSError is raised.
+    """Return the CPU seconds of all threads of a process, running and ended; OSError once it was waited for.
 
     >>> import os
     >>> cpu_clock(os.getpid()) > 0

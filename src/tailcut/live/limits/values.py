@@ -34,9 +34,8 @@ class ResourceLimits:
         object.__setattr__(self, "cpu", _seconds("cpu", self.cpu))
         object.__setattr__(self, "wall", _seconds("wall", self.wall))
         if self.memory is not None and (not isinstance(self.memory, int) or self.memory <= 0):
-            raise InputError(
-                f"memory must be a whole number of bytes > 0, or None for no limit, got {self.memory!r}"
-            )
+            words = "memory must be a whole number of bytes > 0, or None for no limit"
+            raise InputError(f"{words}, got {self.memory!r}")
 
 
 def _seconds(name: str, value: float | None) -> float | None:

@@ -30,8 +30,6 @@ _GAP = 1.0
 
 
 class Watchdog:
-    """Looks at the servers, their supervisors and the runs, each time `look` is called."""
-
     def __init__(self) -> None:
         self._before = time.monotonic()
         self._strikes: dict[int, int] = {}
@@ -60,7 +58,6 @@ def _supervisors(servers: Collection[int]) -> list[int]:
 
 
 def _holds(process: int, inode: int) -> bool:
-    """Return whether a process holds an end of a socket."""
     with suppress(OSError):
         for name in os.listdir(f"/proc/{process}/fd"):  # noqa: PTH208
             with suppress(OSError):
