@@ -39,13 +39,7 @@ class Race:
     """One instance with several cores, at one moment."""
 
     def __init__(
-        self,
-        planner: Planner,
-        weights: Array,
-        failed: Array,
-        *,
-        running: Sequence[Lane],
-        left: float,
+        self, planner: Planner, weights: Array, failed: Array, *, running: Sequence[Lane], left: float
     ) -> None:
         """Take in the classes (M,) as they are now, how long each algorithm has failed (K,), and who runs."""
         self._curves, self._unsolved, self._barred = planner.curves, planner.unsolved, planner.barred
