@@ -22,7 +22,7 @@ from tailcut.errors import ConcurrentUseError, InputError, NotExplainedError, St
 from tailcut.explain import Explanation, explain
 from tailcut.numerics.randomness import stream
 from tailcut.policies.pending import PendingDecisions, PendingRun, number_of
-from tailcut.policies.policy import Choice, Policy
+from tailcut.policies.policy import Choice, Offered, Policy
 from tailcut.policies.recipes import Row
 from tailcut.policies.recorded_runs import Recorded, RecordedRuns
 from tailcut.representation import FeatureReader
@@ -350,12 +350,7 @@ class Selector:
             return replace(request, among=[names[algorithm]], cutoff=slice_end)
 
     def _decided(
-        self,
-        number: int,
-        choice: Choice,
-        run: PendingRun,
-        features: Array | None,
-        offered: NDArray[np.intp] | None,
+        self, number: int, choice: Choice, run: PendingRun, features: Array | None, offered: Offered
     ) -> Decision:
         """Return the policy's choice as the decision of this number."""
         scores = dict(zip(self._algorithms, choice.scores.tolist(), strict=True))
@@ -447,7 +442,7 @@ class Selector:
             following = self._pending.continued[number] = self._pending.enter(run)
             return self._decided(following, choice, run, None if origin is None else origin.features, offered)
 
-    def _next(self, run: PendingRun) -> tuple[Choice | None, NDArray[np.intp] | None]:
+    def _next(self, run: PendingRun) -> tuple[Choice | None, Offered]:
         """Ask the policy how to continue with an open instance; also return what it was offered."""
         numbers = run.still_offered(self._algorithms)
         if numbers == [] or not run.time_is_left:
@@ -723,7 +718,7 @@ class Selector:
             raise InputError(f"among {problem}; known: {', '.join(self._algorithms)}", field="among")
         return np.array([i for i, name in enumerate(self._algorithms) if name in wanted])
 
-    def _names(self, offered: NDArray[np.intp] | None) -> tuple[str, ...]:
+    def _names(self, offered: Offered) -> tuple[str, ...]:
         return self._algorithms if offered is None else tuple(self._algorithms[a] for a in offered)
 
     def _progress(self, limit: float, used: float, begun: int = -1) -> Progress:

@@ -12,6 +12,7 @@ from tailcut.errors import InputError
 from tailcut.policies.pending import PendingDecisions, PendingRun
 from tailcut.schedules import HazardSchedule
 from tailcut.schedules.curves import CUTS, Curves
+from tailcut.schedules.planner import Planner
 from tailcut.schedules.race import Lane, Race
 from tailcut.types import Array, Request
 
@@ -22,6 +23,10 @@ UNSOLVED = 9.0 * CUTOFF
 def _curves(seed: int, n_algorithms: int = 4) -> Curves:
     rng = np.random.default_rng(seed)
     return Curves(rng.normal(-1.0, 1.0, size=(n_algorithms, len(CUTS), 3)), cuts=CUTOFF * CUTS)
+
+
+def _planner(curves: Curves, offered: list[int]) -> Planner:
+    return Planner(curves, UNSOLVED, ~np.isin(np.arange(curves.n_algorithms), offered))
 
 
 def _drawn(
@@ -39,9 +44,7 @@ def test_what_the_cores_leave_unsolved_by_counting() -> None:
     curves, rng = _curves(3), np.random.default_rng(3)
     failed = np.array([0.0, 0.0, 5.0, 7.0])
     at_it = [Lane(1, 0.0, np.inf), Lane(3, -7.0, 13.0)]
-    race = Race(
-        curves, np.full(3, 1 / 3), failed, offered=[0, 2], running=at_it, left=40.0, unsolved=UNSOLVED
-    )
+    race = Race(_planner(curves, [0, 2]), np.full(3, 1 / 3), failed, running=at_it, left=40.0)
     lanes = [race._busy[0], race._busy[1]._replace(following=2)]
     found = race._unsolved_by(lanes)
     assert lanes[1].stop == 13.0
@@ -61,7 +64,7 @@ def test_the_best_run_for_the_rest_by_drawing(seed: int) -> None:
     curves, rng = _curves(seed), np.random.default_rng(seed)
     weights, failed = rng.dirichlet(np.ones(3)), np.array([0.0, 3.0, 0.0, 0.0])
     at_it = [Lane(0, 0.0, np.inf)]
-    race = Race(curves, weights, failed, offered=[1, 2, 3], running=at_it, left=50.0, unsolved=UNSOLVED)
+    race = Race(_planner(curves, [1, 2, 3]), weights, failed, running=at_it, left=50.0)
     lane = race._followed(Lane(3, 0.0, float(curves.cuts[6])), race._busy)
     losses = {}
     for following in (1, 2):
@@ -86,7 +89,7 @@ def test_a_run_that_ends_soon_is_no_reason_to_leave_its_instances_alone() -> Non
 
     def joins(budget: float) -> int | None:
         at_it = [Lane(0, 0.0, budget)]
-        race = Race(curves, classes, failed, offered=[1, 2], running=at_it, left=CUTOFF, unsolved=UNSOLVED)
+        race = Race(_planner(curves, [1, 2]), classes, failed, running=at_it, left=CUTOFF)
         found = race.next_run(free=1)
         return None if found is None else found[0]
 

@@ -183,22 +183,14 @@ class HazardSchedule(Policy):
         """Return the best next run, given what happens on the other cores (`tailcut.schedules.race`)."""
         assert progress.failed is not None
         view = self.view(x)
+        planner = self._planner(view.curves, np.array(offered), progress)
         if not running and free == 1:
-            planner = self._planner(view.curves, np.array(offered), progress)
             plan = planner.plan(view.classes, progress.failed, progress.left, before_failures=True)
             return None if plan is None else (plan.algorithm, plan.budget)
         planned = budgets or {}
         runs = [Lane(other, -since, planned.get(other, np.inf) - since) for other, since in running.items()]
-        race = Race(
-            view.curves,
-            view.given(progress.failed),
-            progress.failed,
-            offered=offered,
-            running=runs,
-            left=progress.left,
-            unsolved=(self.penalty - 1.0) * progress.cutoff,
-        )
-        return race.next_run(free)
+        classes = view.given(progress.failed)
+        return Race(planner, classes, progress.failed, running=runs, left=progress.left).next_run(free)
 
     def forecasts(self, x: Array, progress: Progress) -> Forecasts:
         assert progress.failed is not None

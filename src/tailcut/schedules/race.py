@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailcut.numerics.race_kernels import best_for_the_rest, run_on
-from tailcut.schedules.curves import Curves
 from tailcut.schedules.planner import Planner
 from tailcut.types import Array
 
@@ -40,33 +39,25 @@ class Race:
     """One instance with several cores, at one moment."""
 
     def __init__(
-        self,
-        curves: Curves,
-        weights: Array,
-        failed: Array,
-        *,
-        offered: Sequence[int],
-        running: Sequence[Lane],
-        left: float,
-        unsolved: float,
+        self, planner: Planner, weights: Array, failed: Array, *, running: Sequence[Lane], left: float
     ) -> None:
         """Take in the classes (M,) as they are now, how long each algorithm has failed (K,), and who runs."""
-        self._curves, self._weights, self._failed = curves, weights, failed
-        self._left, self._unsolved = left, unsolved
-        self._barred = np.ones(len(failed), dtype=np.bool_)
-        self._barred[list(offered)] = False
+        self._curves, self._unsolved, self._barred = planner.curves, planner.unsolved, planner.barred
+        self._weights, self._failed, self._left = weights, failed, left
         self._busy = [lane._replace(stop=min(max(lane.stop, 0.0), left)) for lane in running]
-        even = np.arange(CELL, 1.0, CELL) * curves.cuts[-1]
-        points = np.concatenate([curves.cuts, even, [lane.stop for lane in self._busy]])
+        cuts = self._curves.cuts
+        even = np.arange(CELL, 1.0, CELL) * cuts[-1]
+        points = np.concatenate([cuts, even, [lane.stop for lane in self._busy]])
         self._grid = np.unique(np.append(points[points < left], left))
 
     def next_run(self, free: int) -> tuple[int, float] | None:
         """Return the best run for one of so many free cores, and its seconds; None if there is none.
 
+        >>> from tailcut.schedules.curves import Curves
         >>> odds = np.log(np.array([[[9.0, 0.01]], [[0.01, 3.0]]]))  # each is good at another class
         >>> curves, classes = Curves(odds, cuts=np.array([10.0])), np.array([0.5, 0.5])
-        >>> at_it = [Lane(0, start=0.0, stop=10.0)]
-        >>> race = Race(curves, classes, np.zeros(2), offered=[1], running=at_it, left=10.0, unsolved=90.0)
+        >>> planner, at_it = Planner(curves, 90.0, np.array([True, False])), [Lane(0, start=0.0, stop=10.0)]
+        >>> race = Race(planner, classes, np.zeros(2), running=at_it, left=10.0)
         >>> race.next_run(free=1)
         (1, 10.0)
         """
