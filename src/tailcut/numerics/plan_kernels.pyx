@@ -40,34 +40,7 @@ cdef Place place_of(const double* cuts, Py_ssize_t n_intervals, double time) noe
 # ---------------------------------------------------------------------------------------------- curves
 
 
-def curve_tables(const double[:, :] log_odds, const double[:] hardness, const double[::1] cuts):
-    """Return survival and integral at the cuts, (J + 1, M, K), for log-odds (K, J) shifted by hardness (M,)."""
-    cdef Py_ssize_t n = log_odds.shape[0], intervals = log_odds.shape[1], classes = hardness.shape[0], k, j, m
-    cdef double[:, :, ::1] survival
-    cdef double[::1] odds = np.empty(n)
-    cdef double shift, factor
-    _check(cuts, intervals)
-    survival_ = np.empty((intervals + 1, classes, n))
-    integral_ = np.empty((intervals + 1, classes, n))
-    survival = survival_
-    with nogil:
-        for j in range(intervals):
-            for k in range(n):
-                odds[k] = exp(log_odds[k, j])
-            for m in range(classes):
-                shift = hardness[m]
-                factor = exp(shift)
-                for k in range(n):
-                    # One exponential each, unless that could leave the range of numbers.
-                    if fabs(shift) < 300.0 and fabs(log_odds[k, j]) < 300.0:
-                        survival[j + 1, m, k] = odds[k] * factor
-                    else:
-                        survival[j + 1, m, k] = exp(log_odds[k, j] + shift)
-    _follow_odds(survival, integral_, cuts)
-    return survival_, integral_
-
-
-def curve_tables_by_class(const double[:, :, :] log_odds, const double[::1] cuts):
+def curve_tables(const double[:, :, :] log_odds, const double[::1] cuts):
     """Return survival and integral at the cuts, (J + 1, M, K), for log-odds (K, J, M)."""
     cdef Py_ssize_t n = log_odds.shape[0], intervals = log_odds.shape[1], classes = log_odds.shape[2], k, j, m
     cdef double[:, :, ::1] survival

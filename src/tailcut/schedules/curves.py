@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tailcut.numerics.plan_kernels import curve_tables_by_class, curve_values, failure_likelihood
+from tailcut.numerics.plan_kernels import curve_tables, curve_values, failure_likelihood
 from tailcut.numerics.survival_kernels import intervals_passed, run_likelihood, weigh_outcome, weigh_run
 from tailcut.state import Stateful, expect, expect_finite
 from tailcut.types import Array, Forecasts, Progress
@@ -46,7 +46,7 @@ class Curves:
     def __init__(self, log_odds: Array, *, cuts: Array) -> None:
         self.cuts = np.concatenate((_START, cuts))
         """Where the intervals begin and end, shape (J + 1,)."""
-        self.tables = curve_tables_by_class(log_odds, self.cuts)
+        self.tables = curve_tables(log_odds, self.cuts)
         """Survival and integral at the cuts, as the kernels take them, shape (J + 1, M, K) each."""
 
     @property
