@@ -144,17 +144,22 @@ def test_programs_get_the_environment_of_the_worker(farm: Farm, monkeypatch: pyt
         assert shown.output == b"no 1 2\n"
 
 
-def test_a_run_that_is_always_lost_is_given_up_and_named(tmp_path: Path, farm: Farm) -> None:
-    """It kills the process that watches it, so that no outcome is ever returned."""
+def test_a_solver_that_kills_what_watches_it_has_crashed_on_its_worker(tmp_path: Path, farm: Farm) -> None:
+    """That is the solver's failure, not a lost run: it is not made again elsewhere."""
     log = tmp_path / "log"
     deadly = Command(("sh", "-c", f"echo run >> {log}; kill -9 $PPID; sleep 60"))
-    with (
-        farm.client() as client,
-        DaskProgramExecutor(client) as runs,
-        pytest.raises(WorkerDiedError, match=r"lost 4 times: .*kill -9"),
-    ):
-        ended(runs, ProgramJob(deadly, ResourceLimits(wall=60)))
-    assert log.read_text() == "run\n" * 4
+    with farm.client() as client, DaskProgramExecutor(client) as runs:
+        (crashed,) = ended(runs, ProgramJob(deadly, ResourceLimits(wall=60)))
+        assert (crashed.ending, crashed.tampered) == (Ending.CRASHED, True)
+    assert log.read_text() == "run\n"
+
+
+def test_a_run_that_is_always_lost_is_given_up_and_named(farm: Farm) -> None:
+    """The runner is taken away from the workers, so that none returns an outcome."""
+    with farm.client() as client, DaskProgramExecutor(client) as runs:
+        client.unregister_worker_plugin(runs._plugin.name)
+        with pytest.raises(WorkerDiedError, match=r"lost 4 times: .*sleep"):
+            ended(runs, ProgramJob(Command(("sleep", "60")), ResourceLimits(wall=60)))
 
 
 def test_files_that_a_worker_does_not_see_are_named(tmp_path: Path) -> None:
